@@ -1,0 +1,203 @@
+"""The cases: which programs run, at which widths, against what.
+
+Linux is what a user gets who changes nothing; Roost is the same command behind `roost run`,
+which sets the passive wait policies by itself. The ideal is the same work without
+oversubscription, under Linux.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from . import machine
+from .model import BOUND, IDEAL, LINUX, ROOST, Case, Target, Variant
+
+PROBLEMS = ("matmul", "cholesky")
+OUTER_RUNTIMES = ("libgomp", "libomp", "tbb", "threads")
+SHAPES = ((1, 1), (2, 1), (1, 2), (2, 2), (8, 8), (14, 14), (28, 28))
+THREAD_COUNTS = (2, 4, 8, 16, 32, 64)
+RIVAL_SHAPES = ((8, 8), (28, 28))
+PROCESSES = 4
+
+# libgomp waits with inline system calls, which symbol interposition does not see.
+WAITS_VISIBLE = ("libomp", "tbb", "threads")
+
+# What `roost run` sets by itself; one of the rivals gets the same without Roost.
+PASSIVE_WAITS = {
+    "OMP_WAIT_POLICY": "passive", "KMP_BLOCKTIME": "0", "GOMP_SPINCOUNT": "0",
+    "OPENBLAS_THREAD_TIMEOUT": "4",
+}
+
+QUICK = {
+    "matmul/libgomp/8x8", "matmul/libomp/8x8", "matmul/tbb/2x1", "matmul/tbb/8x8",
+    "matmul/tbb/28x28", "matmul/threads/8x8", "matmul/threads/28x28",
+    "cholesky/libomp/8x8", "cholesky/tbb/14x14", "numpy/4-processes",
+    "convoy/16", "barrier/16", "create-join/1", "switch/semaphore", "switch/yield",
+    "uncontended/mutex",
+}
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where the programs and Roost are, and how long each run measures."""
+
+    roost: str
+    programs: Path
+    instance: str
+    quick: bool
+
+    @property
+    def seconds(self) -> str:
+        return "0.3" if self.quick else "1"
+
+    def under_roost(self, *options: str) -> tuple[str, ...]:
+        # An instance of its own: the bench neither joins nor disturbs the user's.
+        name = self.instance + "".join(options).replace("--", "-")
+        return (self.roost, "run", "--instance", name, *options, "--")
+
+
+def all_cases(place: Place) -> list[Case]:
+    cases = [*_nested(place), _numpy(place), *_threads(place), *_micro(place)]
+    if place.quick:
+        cases = [case for case in cases if case.quick]
+    return cases
+
+
+def _case(name: str, unit: str, variants: tuple[Variant, ...], **more) -> Case:
+    return Case(name, unit, variants, quick=name in QUICK, **more)
+
+
+def _nested(place: Place) -> list[Case]:
+    return [
+        _nested_case(place, problem, runtime, outer, inner)
+        for problem in PROBLEMS for runtime in OUTER_RUNTIMES for outer, inner in SHAPES
+        if (place.programs / f"{problem}-{runtime}").exists()
+    ]
+
+
+def nested_command(place: Place, problem: str, runtime: str, outer: int,
+                   inner: int | None) -> tuple[str, ...]:
+    """`inner` None: OpenBLAS decides, from its environment or the number of cores."""
+    command = [str(place.programs / f"{problem}-{runtime}"), "--outer", str(outer)]
+    if inner is not None:
+        command += ["--inner", str(inner)]
+    if place.quick:
+        command += ["--size", "1024"]
+    return (*command, "--seconds", place.seconds)
+
+
+def _nested_case(place: Place, problem: str, runtime: str, outer: int, inner: int) -> Case:
+    cores = machine.cores()
+    command = nested_command(place, problem, runtime, outer, inner)
+    variants = [
+        Variant(IDEAL, nested_command(place, problem, runtime, cores, 1)),
+        Variant(LINUX, command),
+        Variant(ROOST, place.under_roost() + command),
+    ]
+    target = None
+    if outer * inner <= cores:
+        target = Target(over=LINUX, at_least=0.98)
+    elif runtime in WAITS_VISIBLE:
+        target = Target(over=IDEAL, at_least=0.95)
+    if inner > 1:
+        alone = nested_command(place, problem, runtime, 1, inner)
+        one_core = ("taskset", "-c", str(machine.first_core()))
+        variants.append(Variant(BOUND, one_core + alone, scale=cores, rounds=1))
+    return _case(f"{problem}/{runtime}/{outer}x{inner}", "GFLOP/s", tuple(variants),
+                 target=target)
+
+
+def _numpy(place: Place) -> Case:
+    units = 15 if place.quick else 60
+    scripts = Path(__file__).resolve().parent.parent / "programs"
+    python = numpy_python()
+
+    def jobs(at_once: int, *prefix: str) -> tuple[str, ...]:
+        return (sys.executable, str(scripts / "at_once.py"), str(PROCESSES), str(at_once),
+                str(units), "--", *prefix, python, str(scripts / "numpy_work.py"),
+                "--units", str(units))
+
+    one_thread = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
+    return _case(f"numpy/{PROCESSES}-processes", "work/s", (
+        Variant(IDEAL, jobs(min(PROCESSES, machine.cores())), one_thread),
+        Variant(LINUX, jobs(PROCESSES)),
+        Variant(ROOST, jobs(PROCESSES, *place.under_roost())),
+    ))
+
+
+def numpy_python() -> str:
+    """The distribution's Python, which has the distribution's NumPy; else this one."""
+    return "/usr/bin/python3" if os.access("/usr/bin/python3", os.X_OK) else sys.executable
+
+
+def _threads(place: Place) -> list[Case]:
+    cores = machine.cores()
+    # Ideal: of the convoy a thread a core; of the barrier as many threads that never wait.
+    ideals = {"convoy": (str(cores), 1), "barrier_loop": ("1", cores)}
+    cases = []
+    for name, program, unit in (("convoy", "convoy", "sections/s"),
+                                ("barrier", "barrier_loop", "arrivals/s")):
+        for count in THREAD_COUNTS:
+            command = (str(place.programs / program), "--seconds", place.seconds, "--threads")
+            threads, scale = ideals[program]
+            cases.append(_case(f"{name}/{count}", unit, (
+                Variant(IDEAL, command + (threads,), scale=scale),
+                Variant(LINUX, command + (str(count),)),
+                Variant(ROOST, place.under_roost() + command + (str(count),)),
+            )))
+    for at_once in (1, 16):
+        command = (str(place.programs / "create_join"), "--at-once", str(at_once),
+                   "--seconds", place.seconds)
+        cases.append(_case(f"create-join/{at_once}", "threads/s", (
+            Variant(LINUX, command), Variant(ROOST, place.under_roost() + command),
+        ), target=Target(over=LINUX, at_least=4) if at_once == 1 else None))
+    return cases
+
+
+def _micro(place: Place) -> list[Case]:
+    """Costs in ns on one core. A switch is compared with a raw futex ping-pong under Linux."""
+    def operation(name: str) -> tuple[str, ...]:
+        return (str(place.programs / "micro"), "--op", name, "--seconds", place.seconds)
+
+    def pair(case: str, linux: str, roost: str, target: Target | None) -> Case:
+        one_core = ("taskset", "-c", str(machine.first_core()))
+        return _case(case, "ns", (
+            Variant(LINUX, one_core + operation(linux)),
+            Variant(ROOST, place.under_roost("--cores", "1") + operation(roost)),
+        ), higher_is_better=False, target=target)
+
+    switch = Target(over=LINUX, at_least=1 / 1.3)
+    added = Target(over=LINUX, added_ns_at_most=10)
+    return [
+        pair("switch/semaphore", "futex-pingpong", "sem-pingpong", switch),
+        pair("switch/condition", "futex-pingpong", "cond-pingpong", switch),
+        pair("switch/futex", "futex-pingpong", "futex-pingpong", switch),
+        pair("switch/yield", "futex-pingpong", "yield-pingpong", switch),
+        pair("uncontended/mutex", "mutex", "mutex", added),
+        pair("uncontended/condition-signal", "cond-signal", "cond-signal", added),
+        pair("uncontended/semaphore", "sem", "sem", added),
+    ]
+
+
+def rivals(place: Place) -> list[Case]:
+    """The nested shapes again with what users do today instead: fewer or more patient threads."""
+    cases = []
+    for problem in PROBLEMS:
+        for runtime in OUTER_RUNTIMES:
+            if not (place.programs / f"{problem}-{runtime}").exists():
+                continue
+            for outer, inner in RIVAL_SHAPES:
+                same = nested_command(place, problem, runtime, outer, inner)
+                default = nested_command(place, problem, runtime, outer, None)
+                limited = nested_command(place, problem, runtime, outer, machine.cores())
+                cases.append(Case(f"{problem}/{runtime}/{outer}x{inner}", "GFLOP/s", (
+                    Variant(LINUX, same),
+                    Variant("passive waits", same, PASSIVE_WAITS),
+                    Variant("OMP_NUM_THREADS=1", default, {"OMP_NUM_THREADS": "1"}),
+                    Variant("inner = cores", limited),
+                    Variant(ROOST, place.under_roost() + same),
+                )))
+    return cases

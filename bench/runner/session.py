@@ -1,0 +1,108 @@
+"""What demo.py and run share: options, the checks before the first run, and the runs."""
+
+from __future__ import annotations
+
+import argparse
+import fnmatch
+import json
+import os
+import sys
+import time
+from pathlib import Path
+
+from . import cases, machine, render
+from .collect import collect
+from .model import Case, Result
+from .progress import Progress
+
+ROOT = Path(__file__).resolve().parents[2]
+# Two minutes with the last run that may still be under way and the tail of a round.
+QUICK_BUDGET_SECONDS = 105
+QUICK_LIMIT_SECONDS = 8
+FULL_LIMIT_SECONDS = 60
+
+
+class OneSentenceParser(argparse.ArgumentParser):
+    """Says what is wrong with an option in one line, without the usage text."""
+
+    def error(self, message: str):
+        fail(message, code=2)
+
+
+def fail(message: str, code: int = 1):
+    print(f"{Path(sys.argv[0]).name}: {message}", file=sys.stderr)
+    raise SystemExit(code)
+
+
+def parser(description: str) -> argparse.ArgumentParser:
+    p = OneSentenceParser(description=description, allow_abbrev=False)
+    p.add_argument("--rounds", type=_positive, metavar="N", help="rounds of each case (default 5)")
+    p.add_argument("--only", metavar="PATTERN",
+                   help="only cases that match, as in 'matmul/*/8x8' or 'convoy'")
+    p.add_argument("--list", action="store_true", help="print the names of the cases and stop")
+    p.add_argument("--json", metavar="FILE", help="write all samples there")
+    p.add_argument("--build", metavar="DIR", type=Path, default=ROOT / "build/release",
+                   help="build folder (default build/release)")
+    return p
+
+
+def _positive(word: str) -> int:
+    value = int(word) if word.isdecimal() else 0
+    if value < 1:
+        raise argparse.ArgumentTypeError(f"'{word}' is not a whole number of at least 1")
+    return value
+
+
+def place(options: argparse.Namespace, quick: bool) -> cases.Place:
+    """Where things are; ROOST_BIN names another `roost` than the one that was built."""
+    roost = os.environ.get("ROOST_BIN") or str(options.build / "bin/roost")
+    return cases.Place(roost, options.build / "bench", f"bench-{os.getpid()}", quick)
+
+
+def check_built(where: cases.Place) -> None:
+    if not os.access(where.roost, os.X_OK):
+        fail(f"there is no program {where.roost}; build first (./demo does it all), "
+             "or name one in ROOST_BIN")
+    if not (where.programs / "convoy").exists():
+        fail(f"there are no bench programs in {where.programs}; build first (./demo does it all)")
+
+
+def check_json(path: str | None) -> None:
+    """Before the runs: half an hour's figures should not be lost to a mistyped name."""
+    if path is None:
+        return
+    try:
+        with open(path, "a", encoding="utf-8"):
+            pass
+    except OSError as error:
+        fail(f"cannot write {path}: {error.strerror}", code=2)
+
+
+def select(all_cases: list[Case], pattern: str | None) -> list[Case]:
+    if pattern is None:
+        return all_cases
+    chosen = [c for c in all_cases if pattern in c.name or fnmatch.fnmatch(c.name, pattern)]
+    if not chosen:
+        fail(f"no case matches '{pattern}'; --list shows their names", code=2)
+    return chosen
+
+
+def measure(chosen: list[Case], rounds: int, quick: bool) -> tuple[list[Result], int]:
+    runs = sum(min(v.rounds or rounds, rounds) for case in chosen for v in case.variants)
+    progress = Progress(runs, rounds)
+    limit, budget = ((QUICK_LIMIT_SECONDS, QUICK_BUDGET_SECONDS) if quick
+                     else (FULL_LIMIT_SECONDS, None))
+    try:
+        return collect(chosen, rounds, limit, budget, progress)
+    finally:
+        progress.end()
+
+
+def write_json(path: str, results: list[Result], rounds: int, **more) -> None:
+    document = {
+        "date": time.strftime("%Y-%m-%dT%H:%M:%S%z"),
+        "machine": machine.describe(),
+        "rounds": rounds,
+        "cases": render.as_json(results),
+    } | more
+    Path(path).write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")

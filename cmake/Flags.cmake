@@ -1,0 +1,37 @@
+# Compiler flags as two interface libraries: one for each dialect (DESIGN: guest and host).
+find_package(Threads REQUIRED)
+
+set(ROOST_WARNINGS -Wall -Wextra)
+if(ROOST_WERROR)
+  list(APPEND ROOST_WARNINGS -Werror)
+endif()
+
+# Host dialect: ordinary C++20.
+add_library(roost_host_flags INTERFACE)
+target_include_directories(roost_host_flags INTERFACE ${CMAKE_SOURCE_DIR}/src
+                                                      ${CMAKE_SOURCE_DIR}/include)
+target_compile_options(roost_host_flags INTERFACE ${ROOST_WARNINGS})
+target_link_libraries(roost_host_flags INTERFACE Threads::Threads)
+if(ROOST_SANITIZE)
+  set(flags -fsanitize=${ROOST_SANITIZE} -fno-omit-frame-pointer)
+  if(ROOST_SANITIZE MATCHES undefined)
+    list(APPEND flags -fno-sanitize-recover=undefined)
+  endif()
+  if(ROOST_SANITIZE MATCHES thread AND CMAKE_CXX_COMPILER_ID STREQUAL GNU)
+    list(APPEND flags -Wno-tsan)  # it says at each fence that it cannot see fences
+  endif()
+  target_compile_options(roost_host_flags INTERFACE ${flags})
+  target_link_options(roost_host_flags INTERFACE ${flags})
+endif()
+
+# Guest dialect: code that is loaded into foreign processes. It never brings in the C++
+# library, never unwinds, and its thread-local state is reachable without a call.
+add_library(roost_guest_flags INTERFACE)
+target_include_directories(roost_guest_flags INTERFACE ${CMAKE_SOURCE_DIR}/src
+                                                       ${CMAKE_SOURCE_DIR}/include)
+target_compile_options(
+  roost_guest_flags INTERFACE
+  ${ROOST_WARNINGS} -O2 -g -fvisibility=hidden -ftls-model=initial-exec -fno-plt
+  $<$<COMPILE_LANGUAGE:CXX>:-fno-exceptions -fno-rtti -fno-threadsafe-statics
+  -fvisibility-inlines-hidden>)
+target_compile_definitions(roost_guest_flags INTERFACE _GNU_SOURCE)

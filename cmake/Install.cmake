@@ -1,0 +1,18 @@
+# Puts the command, the library, the headers, the pkg-config file and the man page in place.
+if(TARGET roost)
+  install(TARGETS roost RUNTIME)
+endif()
+if(TARGET roost_guest)
+  # A preload is named by path (libroost.so); programs link by SONAME (libroost.so.0).
+  install(TARGETS roost_guest LIBRARY)
+endif()
+if(EXISTS ${CMAKE_SOURCE_DIR}/include/roost)
+  install(DIRECTORY include/roost TYPE INCLUDE FILES_MATCHING PATTERN "*.h")
+endif()
+# Relative to the file's own place, so that `cmake --install --prefix` may choose another.
+file(RELATIVE_PATH prefix_from_pc ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})
+configure_file(cmake/roost.pc.in roost.pc @ONLY)
+install(FILES ${CMAKE_BINARY_DIR}/roost.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+if(EXISTS ${CMAKE_SOURCE_DIR}/docs/man/roost.1)
+  install(FILES docs/man/roost.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+endif()

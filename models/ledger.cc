@@ -1,0 +1,190 @@
+// Model of the ledger: cores and READY threads always find each other, however calls fall together.
+#include "check.h"
+#include "ledger_world.h"
+
+namespace roost::model {
+namespace {
+
+// A thread becomes READY while both cores are being released.
+struct ReadyAgainstRelease : rl::test_suite<ReadyAgainstRelease, 3> {
+  Instance i;
+  void before() {
+    i.start_running(0, 0);
+    i.start_running(1, 1);
+    if (rl::rand(2)) i.start_stale(static_cast<CoreIndex>(rl::rand(2)));
+  }
+  void thread(unsigned index) {
+    if (index == 2) {
+      i.wake(2);
+    } else {
+      i.block(index);
+    }
+  }
+  void after() {
+    i.check();
+    RL_ASSERT(i.running(2));
+  }
+};
+
+// A thread hands its core over while the other core looks for work.
+struct YieldAgainstRelease : rl::test_suite<YieldAgainstRelease, 2> {
+  Instance i;
+  void before() {
+    i.start_running(0, 0);
+    i.start_running(1, 1);
+    i.start_ready(2, 0);
+  }
+  void thread(unsigned index) {
+    if (index == 0) {
+      i.yield(0);
+    } else {
+      i.block(1);
+    }
+  }
+  void after() {
+    i.check();
+    RL_ASSERT(i.running(0) && i.running(2));
+  }
+};
+
+// Somebody looks into a queue that was empty a moment ago, and finds its bit out of date.
+struct StaleBit : rl::test_suite<StaleBit, 3> {
+  Instance i;
+  void before() {
+    i.start_running(0, 0);
+    i.start_running(1, 1);
+    i.start_stale(0);
+  }
+  void thread(unsigned index) {
+    if (index == 0) i.block(0);
+    if (index == 1) i.yield(1);
+    if (index == 2) i.wake(2);
+  }
+  void after() { i.check(); }
+};
+
+// The watchdog takes a core from a thread that is just blocking and just being woken.
+struct RescueAgainstBlock : rl::test_suite<RescueAgainstBlock, 3> {
+  Instance i;
+  void before() {
+    i.watch_words = false;
+    i.start_running(0, 0);
+    i.start_running(1, 1);
+    i.start_ready(2, 0);
+  }
+  void invariant() { i.invariant(); }
+  void thread(unsigned index) {
+    if (index == 0) i.block(0);
+    if (index == 1) i.rescue(0);
+    if (index == 2) i.wake(0);
+  }
+  void after() { i.check(); }
+};
+
+// The same while it yields.
+struct RescueAgainstYield : rl::test_suite<RescueAgainstYield, 3> {
+  Instance i;
+  void before() {
+    i.watch_words = false;
+    i.start_running(0, 0);
+    i.start_running(1, 1);
+    i.start_ready(2, static_cast<CoreIndex>(rl::rand(2)));
+  }
+  void invariant() { i.invariant(); }
+  void thread(unsigned index) {
+    if (index == 0) i.yield(0);
+    if (index == 1) i.block(1);
+    if (index == 2) i.rescue(0);
+  }
+  void after() { i.check(); }
+};
+
+// Anything at all: two threads with a core and an outsider do a few things each, then compute for
+// ever; whoever is READY then must have found a core if one was free.
+struct Scripts : rl::test_suite<Scripts, 3> {
+  Instance i;
+  void before() {
+    i.start_running(0, 0);
+    i.start_running(1, 1);
+    if (rl::rand(2)) i.start_ready(2, static_cast<CoreIndex>(rl::rand(2)));
+    if (rl::rand(2)) i.start_stale(static_cast<CoreIndex>(rl::rand(2)));
+    i.watch_words = rl::rand(2);
+  }
+  void invariant() { i.invariant(); }
+  void thread(unsigned index) {
+    for (unsigned step = 0; step < 2; ++step) {
+      if (index < 2 && !i.running(index)) return;
+      unsigned choice = rl::rand(3);
+      if (choice == 0 || (index == 2 && i.watch_words)) {
+        i.wake(rl::rand(kThreads));
+      } else if (index == 2) {
+        i.rescue(rl::rand(2));
+      } else if (choice == 1) {
+        i.yield(index);
+      } else {
+        i.block(index);
+        return;
+      }
+    }
+  }
+  void after() { i.check(); }
+};
+
+// Whole lives: three threads on two cores compute, wake each other in a ring, wait and end.
+struct Lives : rl::test_suite<Lives, 3> {
+  Instance i;
+  void before() {
+    i.start_running(0, 0);
+    i.start_running(1, 1);
+    i.start_ready(2, 0);
+  }
+  void invariant() { i.invariant(); }
+  void thread(unsigned index) {
+    if (index == 2) i.wait_for_grant(2);
+    i.compute(index);
+    if (rl::rand(2)) {
+      i.yield(index);
+      i.wait_for_grant(index);
+      i.compute(index);
+    }
+    i.wake((index + 1) % 3);
+    i.park(index);
+    i.compute(index);
+    i.end(index);
+  }
+  void after() {
+    i.check();
+    RL_ASSERT(i.cores[0].owner.load() == 0 && i.cores[1].owner.load() == 0);
+  }
+};
+
+}  // namespace
+}  // namespace roost::model
+
+int main() {
+  using namespace roost::model;
+  Check check;
+  check.holds<ReadyAgainstRelease>("make_ready against two releases:", 300000);
+  check.holds<YieldAgainstRelease>("yield against release:", 300000);
+  check.holds<StaleBit>("a stale bit against yield, release and make_ready:", 300000);
+  check.holds<RescueAgainstBlock>("rescue against block and wake-up:", 300000);
+  check.holds<RescueAgainstYield>("rescue against yield and release:", 300000);
+  check.holds<Scripts>("random scripts:", 500000);
+  check.holds<Lives>("whole lives of three threads on two cores:", 300000);
+  // [idle-1], both sides, and once more for who yields: a free core and a READY thread miss each
+  // other.
+  const char* ledger = "sched/ledger.h";
+  check.fails_without<ReadyAgainstRelease>({Take::fence, ledger, "serve_idle"},
+                                           rl::test_result_user_assert_failed, 300000);
+  check.fails_without<ReadyAgainstRelease>({Take::fence, ledger, "release"},
+                                           rl::test_result_user_assert_failed, 300000);
+  check.fails_without<YieldAgainstRelease>({Take::fence, ledger, "serve_idle"},
+                                           rl::test_result_user_assert_failed, 300000);
+  check.fails_without<Scripts>({Take::orderings, ledger, "lock"}, rl::test_result_data_race,
+                               300000);
+  check.fails_without<Scripts>({Take::orderings, ledger, "unlock"}, rl::test_result_data_race,
+                               300000);
+  check.fails_without<Lives>({Take::orderings, "segment/thread_state.h", "grant"},
+                             rl::test_result_data_race, 300000);
+  return check.result();
+}

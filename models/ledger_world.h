@@ -1,0 +1,214 @@
+// A small instance for models of the ledger: two cores, some threads, and what must hold at rest.
+#pragma once
+
+#include "relacy_world.h"
+#include "sched/ledger.h"
+
+namespace roost::model {
+
+using Record = ThreadRecord<World>;
+
+inline constexpr CoreIndex kCores = 2;
+inline constexpr ThreadIndex kThreads = 4;
+inline constexpr unsigned kProcesses = 2;
+
+struct Instance;
+inline Instance* instance;  // the policy's callbacks get no pointer of ours
+
+// Thread i belongs to process i % 2; threads are RUNNING, BLOCKED or queued to begin with.
+struct Instance {
+  struct Os {
+    Nanoseconds clock = 0;
+    Nanoseconds now() { return ++clock; }
+    std::uint32_t holder() { return rl::thread_index() + 1; }
+    void wake(Record& record);
+    void pin(Record& record, CoreIndex core) { record.pinned_to = core; }
+    void relax(unsigned spins) { World::relax(spins); }
+  };
+  using TheLedger = Ledger<World, Os>;
+
+  Kernel kernel;
+  CoreSlot<World> cores[kCores];
+  CoreInfo info[kCores];
+  Record threads[kThreads];
+  Fifo fifos[kCores * kProcesses];
+  MaskWord<World> idle[1], queued[1];
+  // Shadows of plain fields: a core's policy words belong to its owner, a queue to its lock. `work`
+  // is what threads do with a core: never two at a time, and each sees what the last one did.
+  rl::var<int> words[kCores], queue[kCores], work[kCores];
+  // A thread the watchdog takes a core from may still be looking at the core's policy words: a race
+  // that costs at worst a turn, since the words hold no index and are never relied on.
+  bool watch_words = true;
+  Os os;
+  TheLedger ledger{tables(), os};
+
+  Instance() {
+    instance = this;
+    for (CoreIndex core = 0; core < kCores; ++core) {
+      info[core] = {core, 0, 0, 0, 0, kCores};
+      for (std::uint64_t& word : cores[core].policy_words) word = 0;
+      for (std::uint64_t& word : cores[core].ready_processes) word = 0;
+      words[core]($) = 0;
+      queue[core]($) = 0;
+      work[core]($) = 0;
+      set(idle, core, true);
+    }
+    for (Fifo& fifo : fifos) fifo = {kNoThread, kNoThread, 0};
+    for (ThreadIndex i = 0; i < kThreads; ++i) {
+      Record& record = threads[i];
+      record.next = kNoThread;
+      record.process = static_cast<ProcessIndex>(i % kProcesses);
+      record.last_core = static_cast<CoreIndex>(i % kCores);
+      record.queued_on = record.pinned_to = kNoCore;
+      record.ready_ns = 0;
+      record.counters = {};
+      record.state.store(static_cast<std::uint32_t>(State::blocked), std::memory_order_relaxed);
+    }
+  }
+
+  LedgerTables<World> tables() {
+    static constexpr std::uint64_t kParameters[] = {10, 0};
+    return {cores, info, threads, fifos, idle, queued, kCores, kProcesses, &kPolicy, kParameters};
+  }
+
+  // To set the scene, before the threads start.
+  void start_running(ThreadIndex thread, CoreIndex core) {
+    threads[thread].state.store(running_on(core), std::memory_order_relaxed);
+    threads[thread].last_core = core;
+    cores[core].owner.store(thread + 1, std::memory_order_relaxed);
+    set(idle, core, false);
+  }
+  void start_ready(ThreadIndex thread, CoreIndex core) {
+    threads[thread].state.store(static_cast<std::uint32_t>(State::ready),
+                                std::memory_order_relaxed);
+    threads[thread].queued_on = core;
+    ledger.rebuild(core, kThreads);
+  }
+  // The bit of a queue may outlive the queue's threads.
+  void start_stale(CoreIndex core) { set(queued, core, true); }
+
+  // What threads do, as sched/runtime.cc does it; without waiting for a grant.
+  bool running(ThreadIndex thread) {
+    return state_of(threads[thread].state.load(std::memory_order_acquire)) == State::running;
+  }
+  void block(ThreadIndex thread) {
+    BlockResult begun = begin_block(threads[thread]);
+    if (begun.block == Block::release) ledger.release(begun.core);
+  }
+  void wake(ThreadIndex thread) {
+    if (unpark(threads[thread])) ledger.make_ready(thread);
+  }
+  void yield(ThreadIndex thread) {
+    std::uint32_t word = threads[thread].state.load(std::memory_order_relaxed);
+    if (state_of(word) != State::running) return;
+    auto result = ledger.yield(thread, core_of(word), 0);
+    if (result == TheLedger::YieldResult::lost_core) ledger.make_ready(thread);
+  }
+  void rescue(ThreadIndex thread) {
+    std::uint32_t word = threads[thread].state.load(std::memory_order_acquire);
+    if (state_of(word) == State::running) ledger.rescue(core_of(word), thread);
+  }
+  void end(ThreadIndex thread) {
+    CoreIndex core = TheLedger::leave_core(threads[thread], State::detached);
+    if (core != kNoCore) ledger.release(core);
+  }
+
+  // The same with waiting: returns when the thread has a core.
+  void wait_for_grant(ThreadIndex thread) {
+    for (;;) {
+      std::uint32_t word = announce_sleep(threads[thread]);
+      if (state_of(word) == State::running) break;
+      if (state_of(word) == State::external) {
+        change_state(threads[thread], State::ready);
+        ledger.make_ready(thread);
+        continue;
+      }
+      kernel.wait(threads[thread].state, word);
+    }
+  }
+  void park(ThreadIndex thread) {
+    BlockResult begun = begin_block(threads[thread]);
+    if (begun.block == Block::permit) return;
+    if (begun.block == Block::release) ledger.release(begun.core);
+    wait_for_grant(thread);
+  }
+  // Does something with the core the thread has.
+  void compute(ThreadIndex thread) {
+    std::uint32_t word = threads[thread].state.load(std::memory_order_relaxed);
+    RL_ASSERT(state_of(word) == State::running);
+    work[core_of(word)]($) = static_cast<int>(thread);
+  }
+
+  // At every instant: no two threads RUNNING on one core.
+  void invariant() {
+    unsigned taken = 0;
+    for (Record& record : threads) {
+      std::uint32_t word = record.state.load(std::memory_order_relaxed);
+      if (state_of(word) != State::running) continue;
+      RL_ASSERT(!(taken >> core_of(word) & 1));
+      taken |= 1u << core_of(word);
+    }
+  }
+
+  // At rest: one RUNNING thread a core, every READY thread in one queue, and no core free while a
+  // thread waits.
+  void check() {
+    unsigned ready = 0;
+    for (ThreadIndex i = 0; i < kThreads; ++i) {
+      std::uint32_t word = threads[i].state.load();
+      if (state_of(word) == State::running) {
+        RL_ASSERT(core_of(word) < kCores && cores[core_of(word)].owner.load() == i + 1);
+      }
+      if (state_of(word) == State::ready) ++ready;
+    }
+    unsigned queued_threads = 0;
+    for (CoreIndex core = 0; core < kCores; ++core) {
+      std::uint32_t owner = cores[core].owner.load();
+      RL_ASSERT(owner <= kThreads);  // nobody keeps a claim
+      bool is_idle = idle[0].bits.load() >> core & 1;
+      RL_ASSERT(is_idle == (owner == 0));
+      RL_ASSERT(owner != 0 || ready == 0);
+      if (owner) RL_ASSERT(threads[owner - 1].state.load() != 0 && owned_by(owner - 1, core));
+      unsigned here = 0;
+      ledger.visit_queue(core, [&](ThreadIndex thread) {
+        RL_ASSERT(state_of(threads[thread].state.load()) == State::ready);
+        RL_ASSERT(threads[thread].queued_on == core);
+        ++here;
+      });
+      RL_ASSERT(here == cores[core].ready.load());
+      RL_ASSERT(here == 0 || (queued[0].bits.load() >> core & 1));
+      queued_threads += here;
+    }
+    RL_ASSERT(queued_threads == ready);
+  }
+  bool owned_by(ThreadIndex thread, CoreIndex core) {
+    std::uint32_t word = threads[thread].state.load();
+    return state_of(word) == State::running && core_of(word) == core;
+  }
+
+ private:
+  static void set(MaskWord<World>* mask, CoreIndex core, bool value) {
+    std::uint64_t bits = mask[0].bits.load(std::memory_order_relaxed) & ~(1ull << core);
+    mask[0].bits.store(bits | std::uint64_t{value} << core, std::memory_order_relaxed);
+  }
+
+  // First come, first served by process, and a witness of who touches what.
+  static CoreIndex thread_ready(const PolicyContext&, CoreIndex last_core, std::uint64_t*) {
+    return last_core;
+  }
+  static ProcessIndex core_free(const PolicyContext&, CoreIndex core, CoreIndex from,
+                                std::uint64_t*, const QueueView& queues) {
+    if (instance->watch_words) instance->words[core]($) = 1;
+    instance->queue[from]($) = 1;
+    return queues.next_after(kNoProcess);
+  }
+  static void thread_granted(const PolicyContext&, CoreIndex core, ProcessIndex, std::uint64_t*) {
+    if (instance->watch_words) instance->words[core]($) = 2;
+  }
+  static constexpr Policy kPolicy = {"model", "",           nullptr,   0,
+                                     0,       thread_ready, core_free, thread_granted};
+};
+
+inline void Instance::Os::wake(Record& record) { instance->kernel.wake(&record.state); }
+
+}  // namespace roost::model

@@ -1,0 +1,93 @@
+// The `roost` command: finds the verb and lets it act.
+#include <fmt/format.h>
+
+#include "cli/command_line.h"
+#include "cli/error.h"
+#include "cli/verbs.h"
+
+namespace roost::cli {
+namespace {
+
+constexpr const char* kAbout =
+    "Roost lets parallel programs share the cores of a machine well: all threads of all programs\n"
+    "started with `roost run` run at most one per core, each until it waits. No root, no rebuild.";
+constexpr const char* kExamples =
+    "Examples:\n"
+    "  roost run python3 train.py    run a program under Roost\n"
+    "  roost ps                      see what runs under Roost\n"
+    "\n"
+    "`roost VERB --help` says more about each verb; `roost doctor` says whether all is well here.";
+
+int fail(const std::string& sentence) {
+  say(sentence);
+  return kWrongUsage;
+}
+
+int dispatch(std::vector<std::string> words) {
+  CLI::App app(kAbout);
+  app.footer(kExamples);
+  app.formatter(std::make_shared<Formatter>());
+  app.set_version_flag("--version", "roost " ROOST_VERSION, "Print the version and exit");
+  app.get_help_ptr()->description("Print this help and exit");
+  std::vector<std::string> command;
+  const Verb verbs[] = {add_run(app, command), add_ps(app), add_policies(app), add_doctor(app),
+                        add_clean(app)};
+  std::string names;
+  bool known = false;
+  for (const Verb& verb : verbs) {
+    verb.app->get_help_ptr()->description("Print this help and exit");
+    verb.app->group("Verbs");
+    names += (names.empty() ? "" : ", ") + verb.app->get_name();
+    known |= !words.empty() && words[0] == verb.app->get_name();
+  }
+
+  if (words.empty()) return fail("a verb is missing: " + names + "; roost --help explains them");
+  if (!known && words[0][0] != '-') {
+    return fail("there is no verb '" + words[0] + "'; there are " + names);
+  }
+  if (words[0] == "run") {
+    RunCommandLine line = split_run(*verbs[0].app, {words.begin() + 1, words.end()});
+    command = line.command;
+    words.resize(1);
+    words.insert(words.end(), line.options.begin(), line.options.end());
+  }
+  std::string help = "roost " + (known ? words[0] + " " : "") + "--help";
+  try {
+    app.parse(std::vector<std::string>(words.rbegin(), words.rend()));
+  } catch (const CLI::Success& success) {  // help or version
+    return app.exit(success);
+  } catch (const CLI::ExtrasError&) {
+    for (std::size_t i = known ? 1 : 0; i < words.size(); ++i) {
+      bool option = words[i].size() > 1 && words[i][0] == '-';
+      const CLI::App& parser = known ? *app.get_subcommand(words[0]) : app;
+      if (option && !parser.get_option_no_throw(words[i].substr(0, words[i].find('=')))) {
+        return fail("there is no option '" + words[i] + "'; " + help + " lists them");
+      }
+    }
+    return fail("'" + words.back() + "' is one word too many; see " + help);
+  } catch (const CLI::ArgumentMismatch& error) {
+    std::string option = error.what();
+    return fail(option.substr(0, option.find(':')) + " needs a value; see " + help);
+  } catch (const CLI::ParseError& error) {
+    return fail(std::string(error.what()) + "; see " + help);
+  }
+  for (const Verb& verb : verbs) {
+    if (verb.app->parsed()) return verb.act();
+  }
+  return fail("a verb is missing: " + names + "; " + help + " explains them");
+}
+
+}  // namespace
+}  // namespace roost::cli
+
+int main(int argc, char** argv) {
+  try {
+    return roost::cli::dispatch({argv + 1, argv + argc});
+  } catch (const roost::cli::Failure& failure) {
+    roost::cli::say(failure.what());
+    return failure.code();
+  } catch (const std::exception& error) {
+    roost::cli::say(error.what());
+    return roost::cli::kFailed;
+  }
+}

@@ -1,0 +1,45 @@
+// `roost policies`: lists policies and their parameters.
+#include <fmt/format.h>
+
+#include "cli/settings.h"
+#include "cli/verbs.h"
+
+namespace roost::cli {
+namespace {
+
+constexpr const char* kHelp =
+    "Examples:\n"
+    "  roost policies                                list what there is\n"
+    "  roost run --policy coop --quantum 5ms CMD     choose one and set a parameter";
+
+void print_parameters(std::span<const PolicyParameter> parameters) {
+  for (const PolicyParameter& parameter : parameters) {
+    fmt::print("  {:<12} default {}, from {} to {}\n", parameter.name,
+               format_parameter(parameter, parameter.standard),
+               format_parameter(parameter, parameter.minimum),
+               format_parameter(parameter, parameter.maximum));
+    fmt::print("  {:<12} {}\n", "", parameter.summary);
+  }
+}
+
+int print_policies() {
+  for (const Policy* const* p = kPolicies; *p; ++p) {
+    const Policy& policy = **p;
+    fmt::print("{}{}\n  {}\n", policy.name, p == kPolicies ? " (default)" : "", policy.summary);
+    print_parameters({policy.parameters, policy.n_parameters});
+  }
+  fmt::print("\nof every instance, whatever its policy\n");
+  print_parameters(instance_parameters());
+  return 0;
+}
+
+}  // namespace
+
+Verb add_policies(CLI::App& app) {
+  CLI::App* verb =
+      app.add_subcommand("policies", "List the ways of scheduling and their parameters");
+  verb->footer(kHelp);
+  return {verb, print_policies};
+}
+
+}  // namespace roost::cli

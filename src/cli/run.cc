@@ -1,0 +1,188 @@
+// `roost run`: checks, sets the environment and becomes the command.
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <memory>
+
+#include "cli/error.h"
+#include "cli/instance.h"
+#include "cli/library.h"
+#include "cli/own_cores.h"
+#include "cli/program.h"
+#include "cli/settings.h"
+#include "cli/shared_memory.h"
+#include "cli/verbs.h"
+#include "cli/wait_policies.h"
+#include "topo/cpulist.h"
+
+namespace roost::cli {
+namespace {
+
+constexpr const char* kHelp =
+    "COMMAND keeps this process: its process ID, exit status and signals are its own. All it "
+    "starts\n"
+    "belongs to the same instance. The first program of an instance decides its cores and policy.\n"
+    "\n"
+    "Examples:\n"
+    "  roost run python3 train.py\n"
+    "      a script whose libraries each start a thread per core\n"
+    "  for i in 1 2 3 4; do roost run --stats -- ./solver $i & done; wait\n"
+    "      four programs that share all cores, with a summary of each at its end\n"
+    "\n"
+    "Exit status: that of COMMAND; 127 if there is no such command, 126 if it cannot be executed,\n"
+    "2 if an option is wrong, 125 if Roost cannot run here (roost doctor says why).";
+
+// The instance if somebody alive is in it. Ends the command if it exists and cannot be joined.
+std::unique_ptr<MappedSegment> living_instance(const std::string& name) {
+  OpenedInstance opened = open_instance(instance_path(name), true);
+  if (opened.error == -ENOENT) return nullptr;
+  if (opened.error)
+    die(kCannotRun, "instance '{}' cannot be joined: {}", name, instance_error(opened.error));
+  if (opened.segment && !segment_in_use(**opened.segment)) return nullptr;
+  return std::move(opened.segment);
+}
+
+// An instance that runs already keeps its cores, policy and parameters: says what was asked in
+// vain.
+void warn_of_differences(const Settings& settings, const Segment& segment) {
+  const SegmentHeader& header = *segment.header;
+  CpuSet asked;
+  ErrorText error;
+  std::string other;
+  auto differs = [&](const char* what) {
+    other += (other.empty() ? "" : ", ") + std::string(what);
+  };
+  if (settings.policy_given && header.policy != std::string(settings.policy->name))
+    differs("policy");
+  if (settings.cores && settings.cores != header.n_cores) differs("number of cores");
+  if (settings.cpus && parse_cpulist(settings.cpus->c_str(), asked, error) == 0 &&
+      asked != cpus_of(segment)) {
+    differs("CPU list");
+  }
+  for (const auto& [name, value] : settings.parameters) {
+    const Policy* policy = find_policy(header.policy);
+    int index = policy ? find_parameter(*policy, name.c_str()) : -1;
+    std::uint64_t has = index >= 0 ? header.parameters[index] : header.n_threads;
+    if (has != value) differs(name.c_str());
+  }
+  if (!other.empty()) {
+    warn("instance '{}' runs already and keeps its own {}; another --instance could differ",
+         settings.instance, other);
+  }
+}
+
+void require_place_for_a_new_instance(const Settings& settings, unsigned n_cores) {
+  auto threads = settings.parameters.find("max_threads");
+  std::uint64_t needed =
+      bytes_of_instance(n_cores, threads == settings.parameters.end() ? 0 : threads->second);
+  SharedMemory memory = look_at_shared_memory(needed);
+  if (!memory.problem.empty()) die(kCannotRun, "{}", memory.problem);
+}
+
+void note_unmanaged(const MappedSegment* instance, const std::string& path) {
+  if (!instance) return;
+  SegmentHeader& header = *(*instance)->header;
+  std::string name = std::filesystem::path(path).filename().string();
+  std::strncpy(header.unmanaged_name, name.c_str(), sizeof header.unmanaged_name - 1);
+  header.unmanaged.fetch_add(1, std::memory_order_relaxed);
+}
+
+void set_variable(const Assignment& assignment) {
+  setenv(assignment.name.c_str(), assignment.value.c_str(), 1);
+}
+
+void set_environment(const Settings& settings, const std::string& library, bool may_preload,
+                     bool leave) {
+  const char* users = std::getenv("LD_PRELOAD");
+  std::string list =
+      may_preload ? preload_list(library, users) : preload_list_without(library, users);
+  if (list.empty()) {
+    unsetenv("LD_PRELOAD");
+  } else {
+    set_variable({"LD_PRELOAD", list});
+  }
+  for (const char* name : kSettingVariables) unsetenv(name);
+  for (const Assignment& assignment : settings_environment(settings)) set_variable(assignment);
+  if (leave) return;
+  for (const Assignment& assignment : passive_waits(look_up_own)) set_variable(assignment);
+}
+
+[[noreturn]] void become(const std::vector<std::string>& command) {
+  std::vector<char*> arguments;
+  for (const std::string& word : command) arguments.push_back(const_cast<char*>(word.c_str()));
+  arguments.push_back(nullptr);
+  execvp(arguments[0], arguments.data());
+  int error = errno;
+  die(error == ENOENT ? kNotFound : kNotExecutable, "'{}' cannot be executed: {}", command[0],
+      std::strerror(error));
+}
+
+int run(const RunOptions& options, const std::vector<std::string>& command) {
+  if (command.empty())
+    die(kWrongUsage, "the command to run is missing, as in: roost run python3 script.py");
+  Settings settings = resolve_settings(options, look_up_own);
+  std::string library = find_library(look_up_own);
+  std::string path = find_program(command[0], look_up_own);
+  ProgramCheck program = check_program(path);
+
+  CoreRequest request{settings.cpus ? settings.cpus->c_str() : nullptr, settings.cores};
+  SharedMemory memory = look_at_shared_memory(0);
+  if (!memory.problem.empty()) die(kCannotRun, "{}", memory.problem);
+  std::unique_ptr<MappedSegment> instance = living_instance(settings.instance);
+  if (instance) {
+    if (options.cpus || options.cores) machine_for(request);
+    warn_of_differences(settings, **instance);
+  } else {
+    require_place_for_a_new_instance(settings, machine_for(request).n_cores);
+  }
+  if (!program.unmanaged.empty()) {
+    warn("{}, so it runs unmanaged", program.unmanaged);
+    note_unmanaged(instance.get(), path);
+  }
+  instance.reset();
+  set_environment(settings, library, program.may_preload, options.leave_environment);
+  become(command);
+}
+
+}  // namespace
+
+Verb add_run(CLI::App& app, const std::vector<std::string>& command) {
+  auto options = std::make_shared<RunOptions>();
+  CLI::App* verb = app.add_subcommand("run", "Run a command, and all it starts, under Roost");
+  auto text = [&](const char* name, std::optional<std::string>& value, const char* shown,
+                  const char* help) {
+    verb->add_option_function<std::string>(
+            name, [&value](const std::string& typed) { value = typed; }, help)
+        ->option_text(shown);
+  };
+  text("--instance", options->instance, "NAME",
+       "Which programs share cores: those of one instance do, others\n"
+       "know nothing of each other [the instance around this one; in a\n"
+       "Slurm job, one for the job; else 'default']");
+  text("--policy", options->policy, "NAME",
+       "How threads are scheduled; roost policies lists them [coop]");
+  text("--cpus", options->cpus, "LIST",
+       "Use these CPUs, as in 0-3,8 [all this process may use, but no\nmore than its CPU quota]");
+  text("--cores", options->cores, "N", "Use N cores, close to each other");
+  text("--quantum", options->quantum, "TIME",
+       "How long one process may keep a core while others wait for it,\n"
+       "as in 20ms, 500us or 1s");
+  verb->add_option_function<std::vector<std::string>>(
+          "--set", [options](const std::vector<std::string>& typed) { options->set = typed; },
+          "Set a parameter of the policy; may be repeated")
+      ->option_text("PARAM=VALUE")
+      ->type_size(1)
+      ->expected(1)
+      ->take_all();
+  verb->add_flag("--stats", options->stats, "When a process ends, print what its threads did");
+  verb->add_flag("--no-env", options->leave_environment,
+                 "Leave the environment alone: do not ask OpenMP, OpenBLAS and\n"
+                 "MPI to wait without spinning");
+  verb->footer(kHelp);
+  return {verb, [options, &command] { return run(*options, command); }};
+}
+
+}  // namespace roost::cli

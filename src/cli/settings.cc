@@ -1,0 +1,203 @@
+// Checks settings and says what is allowed instead.
+#include "cli/settings.h"
+
+#include <charconv>
+#include <cstring>
+
+#include "cli/duration.h"
+#include "cli/error.h"
+#include "segment/segment.h"
+
+namespace roost::cli {
+namespace {
+
+constexpr PolicyParameter kInstanceParameters[] = {
+    {"max_threads", "threads",
+     "How many managed threads the instance can hold; more run unmanaged.", kDefaultThreads, 1,
+     1u << 20},
+};
+
+// "one", "one and two", "one, two and three"
+std::string enumerate(const std::vector<std::string>& names) {
+  std::string text;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    if (i > 0) text += i + 1 < names.size() ? ", " : " and ";
+    text += names[i];
+  }
+  return text;
+}
+
+std::string policy_names() {
+  std::vector<std::string> names;
+  for (const Policy* const* p = kPolicies; *p; ++p) names.push_back((*p)->name);
+  return enumerate(names);
+}
+
+std::string parameter_names(const Policy& policy) {
+  std::vector<std::string> names;
+  for (unsigned i = 0; i < policy.n_parameters; ++i) names.push_back(policy.parameters[i].name);
+  for (const PolicyParameter& parameter : kInstanceParameters) names.push_back(parameter.name);
+  return enumerate(names);
+}
+
+const PolicyParameter& find_allowed(const Policy& policy, const std::string& name) {
+  int index = find_parameter(policy, name.c_str());
+  if (index >= 0) return policy.parameters[index];
+  for (const PolicyParameter& parameter : kInstanceParameters) {
+    if (name == parameter.name) return parameter;
+  }
+  die(kWrongUsage, "policy {} has no parameter '{}'; known: {}", policy.name, name,
+      parameter_names(policy));
+}
+
+template <class Number>
+std::optional<Number> parse_number(const std::string& text) {
+  Number number{};
+  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc{} || end != text.data() + text.size()) return {};
+  return number;
+}
+
+bool is_time(const PolicyParameter& parameter) { return std::strcmp(parameter.unit, "ns") == 0; }
+
+std::uint64_t parse_value(const PolicyParameter& parameter, const std::string& text) {
+  std::optional<std::uint64_t> value = parse_number<std::uint64_t>(text);
+  if (!value && is_time(parameter)) value = parse_duration(text);
+  if (!value) {
+    die(kWrongUsage, "{} cannot be '{}'; write {}", parameter.name, text,
+        is_time(parameter) ? "a time such as 20ms, 500us or 1s" : "a whole number");
+  }
+  if (*value < parameter.minimum || *value > parameter.maximum) {
+    die(kWrongUsage, "{} cannot be {}; it lies between {} and {}", parameter.name, text,
+        format_parameter(parameter, parameter.minimum),
+        format_parameter(parameter, parameter.maximum));
+  }
+  return *value;
+}
+
+void apply_assignment(const std::string& text, Settings& settings) {
+  std::size_t equals = text.find('=');
+  if (equals == std::string::npos || equals == 0) {
+    die(kWrongUsage, "--set takes a parameter and its value, as in quantum=20ms, not '{}'", text);
+  }
+  std::string name = text.substr(0, equals);
+  settings.parameters[name] =
+      parse_value(find_allowed(*settings.policy, name), text.substr(equals + 1));
+}
+
+void apply_list(const std::string& list, Settings& settings) {
+  for (std::size_t start = 0; start < list.size();) {
+    std::size_t end = std::min(list.find(',', start), list.size());
+    if (end > start) apply_assignment(list.substr(start, end - start), settings);
+    start = end + 1;
+  }
+}
+
+std::string choose_instance(const RunOptions& options, const Lookup& lookup) {
+  auto variable = [&](const char* name) -> std::string {
+    const char* value = lookup(name);
+    return value ? value : "";
+  };
+  std::string name = "default";
+  if (options.instance) {
+    name = *options.instance;
+  } else if (std::string outer = variable("ROOST_INSTANCE"); !outer.empty()) {
+    name = outer;
+  } else if (std::string job = variable("SLURM_JOB_ID"); !job.empty()) {
+    name = "slurm-" + job;
+  }
+  char path[kSegmentPathBytes];
+  // The segment's own rule, and no leading dot: "." and ".." invite accidents.
+  if (name.starts_with('.') || segment_path(path, 0, name.c_str()) != 0) {
+    die(kWrongUsage,
+        "the instance name '{}' is wrong; it has 1 to 63 letters, digits, '.', '_' or '-' and "
+        "starts with no '.'",
+        name);
+  }
+  return name;
+}
+
+unsigned parse_cores(const std::string& text) {
+  std::optional<unsigned> cores = parse_number<unsigned>(text);
+  if (!cores || *cores == 0)
+    die(kWrongUsage, "--cores takes a number of cores, 1 or more, not '{}'", text);
+  return *cores;
+}
+
+}  // namespace
+
+std::span<const PolicyParameter> instance_parameters() { return kInstanceParameters; }
+
+std::string format_parameter(const PolicyParameter& parameter, std::uint64_t value) {
+  return is_time(parameter) ? format_duration(value) : std::to_string(value);
+}
+
+Settings resolve_settings(const RunOptions& options, const Lookup& lookup) {
+  Settings settings;
+  settings.instance = choose_instance(options, lookup);
+  const char* outer = lookup("ROOST_INSTANCE");
+  bool of_another = outer && *outer && settings.instance != outer;
+  auto inherited = [&](const char* name) -> std::optional<std::string> {
+    const char* value = of_another ? nullptr : lookup(name);
+    if (!value || !*value) return {};
+    return value;
+  };
+
+  std::optional<std::string> inherited_policy = inherited("ROOST_POLICY");
+  std::optional<std::string> policy = options.policy ? options.policy : inherited_policy;
+  settings.policy_given = policy.has_value();
+  settings.policy = policy ? find_policy(policy->c_str()) : kPolicies[0];
+  if (!settings.policy) {
+    die(kWrongUsage, "there is no policy '{}'; known: {}", *policy, policy_names());
+  }
+
+  // Parameters belong to a policy: those inherited for another one mean nothing.
+  if (!options.policy || options.policy == inherited_policy) {
+    if (auto list = inherited("ROOST_SET")) apply_list(*list, settings);
+    if (auto quantum = inherited("ROOST_QUANTUM_NS"))
+      apply_assignment("quantum=" + *quantum, settings);
+  }
+  if (options.quantum) {
+    const PolicyParameter& quantum = find_allowed(*settings.policy, "quantum");
+    if (parse_number<std::uint64_t>(*options.quantum)) {
+      die(kWrongUsage, "--quantum takes a time with its unit, such as 20ms, 500us or 1s, not '{}'",
+          *options.quantum);
+    }
+    settings.parameters["quantum"] = parse_value(quantum, *options.quantum);
+  }
+  for (const std::string& typed : options.set) {
+    typed.empty() ? apply_assignment(typed, settings) : apply_list(typed, settings);
+  }
+
+  if (options.cpus && options.cores) die(kWrongUsage, "--cpus and --cores exclude each other");
+  if (options.cpus || options.cores) {
+    settings.cpus = options.cpus;
+    if (options.cores) settings.cores = parse_cores(*options.cores);
+  } else {
+    settings.cpus = inherited("ROOST_CPUS");
+    if (auto cores = inherited("ROOST_CORES"); cores && !settings.cpus)
+      settings.cores = parse_cores(*cores);
+  }
+  settings.stats = options.stats;
+  return settings;
+}
+
+Assignments settings_environment(const Settings& settings) {
+  Assignments result{{"ROOST_INSTANCE", settings.instance}};
+  if (settings.policy_given) result.push_back({"ROOST_POLICY", settings.policy->name});
+  if (settings.cpus) result.push_back({"ROOST_CPUS", *settings.cpus});
+  if (settings.cores) result.push_back({"ROOST_CORES", std::to_string(settings.cores)});
+  std::string list;
+  for (const auto& [name, value] : settings.parameters) {
+    if (name == "quantum") {
+      result.push_back({"ROOST_QUANTUM_NS", std::to_string(value)});
+    } else {
+      list += (list.empty() ? "" : ",") + name + "=" + std::to_string(value);
+    }
+  }
+  if (!list.empty()) result.push_back({"ROOST_SET", list});
+  if (settings.stats) result.push_back({"ROOST_STATS", "1"});
+  return result;
+}
+
+}  // namespace roost::cli

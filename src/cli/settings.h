@@ -1,0 +1,54 @@
+// What `roost run` was asked for, checked: from its options and, below them, from ROOST_*
+// variables.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "cli/lookup.h"
+#include "policy/policy.h"
+
+namespace roost::cli {
+
+// The options as they were typed.
+struct RunOptions {
+  std::optional<std::string> instance = {};
+  std::optional<std::string> policy = {};
+  std::optional<std::string> cpus = {};
+  std::optional<std::string> cores = {};
+  std::optional<std::string> quantum = {};
+  std::vector<std::string> set = {};  // "param=value"
+  bool stats = false;
+  bool leave_environment = false;
+};
+
+struct Settings {
+  std::string instance;
+  const Policy* policy = nullptr;
+  bool policy_given = false;  // by the user, not by default
+  std::optional<std::string> cpus;
+  unsigned cores = 0;                               // 0: not given
+  std::map<std::string, std::uint64_t> parameters;  // those given, of policy and instance
+  bool stats = false;
+};
+
+// Parameters that every instance has, whatever its policy.
+std::span<const PolicyParameter> instance_parameters();
+
+// Ends the command with kWrongUsage if something is wrong. CPU lists are checked later, against the
+// affinity mask. Variables count only if they belong to the instance chosen: those that an outer
+// `roost run` left for its own instance are of no use in another.
+Settings resolve_settings(const RunOptions&, const Lookup&);
+
+// The variables that hand settings to libroost.so; all others of kSettingVariables must be unset.
+Assignments settings_environment(const Settings&);
+inline constexpr const char* kSettingVariables[] = {
+    "ROOST_INSTANCE", "ROOST_POLICY", "ROOST_CPUS", "ROOST_CORES", "ROOST_QUANTUM_NS", "ROOST_SET"};
+
+// Value and unit as people read them: "20ms", "14336".
+std::string format_parameter(const PolicyParameter&, std::uint64_t value);
+
+}  // namespace roost::cli

@@ -1,0 +1,129 @@
+// Options win over variables, variables over defaults, and mistakes name what is allowed.
+#include "cli/settings.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "cli/error.h"
+#include "segment/segment.h"
+
+namespace roost::cli {
+namespace {
+
+using Variables = std::map<std::string, std::string>;
+
+Settings resolve(const RunOptions& options, const Variables& variables = {}) {
+  return resolve_settings(options, [&](const std::string& name) -> const char* {
+    auto found = variables.find(name);
+    return found == variables.end() ? nullptr : found->second.c_str();
+  });
+}
+
+std::string complaint(const RunOptions& options, const Variables& variables = {}) {
+  try {
+    resolve(options, variables);
+  } catch (const Failure& failure) {
+    EXPECT_EQ(failure.code(), kWrongUsage);
+    return failure.what();
+  }
+  ADD_FAILURE() << "it was accepted";
+  return {};
+}
+
+TEST(Settings, the_instance_is_the_option_else_the_outer_one_else_the_job_else_default) {
+  EXPECT_EQ(resolve({}).instance, "default");
+  Variables variables{{"SLURM_JOB_ID", "4711"}};
+  EXPECT_EQ(resolve({}, variables).instance, "slurm-4711");
+  variables["ROOST_INSTANCE"] = "outer";
+  EXPECT_EQ(resolve({}, variables).instance, "outer");
+  EXPECT_EQ(resolve({.instance = "mine"}, variables).instance, "mine");
+}
+
+TEST(Settings, bad_instance_names_are_refused) {
+  for (const char* name : {"", "a/b", "..", ".hidden", "a b", "\xc3\xa4"}) {
+    EXPECT_NE(complaint({.instance = name}).find("instance name"), std::string::npos) << name;
+  }
+  EXPECT_NE(complaint({.instance = std::string(64, 'x')}).find("63"), std::string::npos);
+}
+
+TEST(Settings, without_any_option_only_the_instance_is_passed_on) {
+  EXPECT_EQ(settings_environment(resolve({})), (Assignments{{"ROOST_INSTANCE", "default"}}));
+}
+
+TEST(Settings, everything_given_is_passed_on) {
+  RunOptions options{.instance = "i", .policy = "coop", .cpus = "0-1", .quantum = "5ms"};
+  options.set = {"max_threads=8", "idle_spin=10us"};
+  options.stats = true;
+  EXPECT_EQ(settings_environment(resolve(options)),
+            (Assignments{{"ROOST_INSTANCE", "i"},
+                         {"ROOST_POLICY", "coop"},
+                         {"ROOST_CPUS", "0-1"},
+                         {"ROOST_QUANTUM_NS", "5000000"},
+                         {"ROOST_SET", "idle_spin=10000,max_threads=8"},
+                         {"ROOST_STATS", "1"}}));
+}
+
+TEST(Settings, several_parameters_may_stand_in_one_list) {
+  RunOptions options;
+  options.set = {"max_threads=8,idle_spin=1us", "max_threads=9"};
+  Settings settings = resolve(options);
+  EXPECT_EQ(settings.parameters.at("max_threads"), 9u);
+  EXPECT_EQ(settings.parameters.at("idle_spin"), 1'000u);
+}
+
+TEST(Settings, a_nested_run_keeps_what_the_outer_one_set) {
+  RunOptions outer{.cores = "2", .quantum = "5ms"};
+  outer.set = {"max_threads=8"};
+  Assignments passed = settings_environment(resolve(outer));
+  Variables variables;
+  for (const Assignment& a : passed) variables[a.name] = a.value;
+  EXPECT_EQ(settings_environment(resolve({}, variables)), passed);
+}
+
+TEST(Settings, options_win_over_variables) {
+  Variables variables{
+      {"ROOST_CPUS", "0"}, {"ROOST_QUANTUM_NS", "1"}, {"ROOST_SET", "quantum=2,max_threads=3"}};
+  Settings settings = resolve({.cores = "4", .quantum = "9us"}, variables);
+  EXPECT_EQ(settings.cpus, std::nullopt);
+  EXPECT_EQ(settings.cores, 4u);
+  EXPECT_EQ(settings.parameters.at("quantum"), 9'000u);
+  EXPECT_EQ(settings.parameters.at("max_threads"), 3u);
+}
+
+TEST(Settings, of_the_outer_instance_do_not_leak_into_another) {
+  Variables variables{
+      {"ROOST_INSTANCE", "outer"}, {"ROOST_CORES", "2"}, {"ROOST_SET", "max_threads=3"}};
+  EXPECT_EQ(resolve({}, variables).cores, 2u);
+  Settings other = resolve({.instance = "inner"}, variables);
+  EXPECT_EQ(other.cores, 0u);
+  EXPECT_TRUE(other.parameters.empty());
+}
+
+TEST(Settings, mistakes_name_what_is_allowed) {
+  EXPECT_EQ(complaint({.policy = "nosuch"}), "there is no policy 'nosuch'; known: coop");
+  auto set = [](const char* text) {
+    RunOptions options;
+    options.set = {text};
+    return complaint(options);
+  };
+  EXPECT_EQ(set("nosuch=1").find("policy coop has no parameter 'nosuch'; known: quantum, "), 0u);
+  EXPECT_EQ(set("quantum"),
+            "--set takes a parameter and its value, as in quantum=20ms, not 'quantum'");
+  EXPECT_EQ(set(""), "--set takes a parameter and its value, as in quantum=20ms, not ''");
+  EXPECT_EQ(set("=1"), "--set takes a parameter and its value, as in quantum=20ms, not '=1'");
+  EXPECT_EQ(set("quantum=soon"),
+            "quantum cannot be 'soon'; write a time such as 20ms, 500us or 1s");
+  EXPECT_EQ(set("quantum=11s"), "quantum cannot be 11s; it lies between 0ns and 10s");
+  EXPECT_EQ(set("max_threads=0"), "max_threads cannot be 0; it lies between 1 and 1048576");
+  EXPECT_EQ(set("max_threads=many"), "max_threads cannot be 'many'; write a whole number");
+  EXPECT_EQ(complaint({.quantum = "20"}),
+            "--quantum takes a time with its unit, such as 20ms, 500us or 1s, not '20'");
+  EXPECT_EQ(complaint({.cores = "0"}), "--cores takes a number of cores, 1 or more, not '0'");
+  EXPECT_EQ(complaint({.cores = "-1"}), "--cores takes a number of cores, 1 or more, not '-1'");
+  EXPECT_EQ(complaint({.cores = "many"}), "--cores takes a number of cores, 1 or more, not 'many'");
+  EXPECT_EQ(complaint({.cpus = "0", .cores = "1"}), "--cpus and --cores exclude each other");
+}
+
+}  // namespace
+}  // namespace roost::cli

@@ -1,0 +1,53 @@
+// What an instance looks like at a moment: the data behind `roost ps`.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <iterator>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "segment/segment.h"
+#include "topo/cpu_set.h"
+
+namespace roost::cli {
+
+// In the order of State, without `free`.
+inline constexpr const char* kThreadStates[] = {"running", "ready", "blocked", "external",
+                                                "detached"};
+// In the order of ThreadCounters.
+inline constexpr const char* kCounterNames[] = {"grants",     "switches", "yields",
+                                                "migrations", "rescues",  "shares"};
+static_assert(std::size(kCounterNames) == kCounters);
+
+struct Activity {
+  std::array<std::uint64_t, std::size(kThreadStates)> threads{};
+  std::array<std::uint64_t, kCounters> counters{};
+
+  std::uint64_t all_threads() const;
+  Activity& operator+=(const Activity&);
+};
+
+struct ProcessSnapshot {
+  int pid = 0;
+  std::string command;
+  Activity activity;
+};
+
+struct InstanceSnapshot {
+  std::string name;
+  std::string policy;
+  std::vector<std::pair<std::string, std::string>> parameters;  // with units
+  CpuSet cpus;
+  std::vector<ProcessSnapshot> processes;
+  Activity total;               // with processes that have ended
+  std::uint64_t reclaimed = 0;  // processes that died without leaving
+  std::uint64_t unmanaged = 0;  // programs that could not be managed
+  std::string last_unmanaged;
+};
+
+// Reads a segment while its processes go on; counts may be some steps apart.
+InstanceSnapshot take_snapshot(const Segment&);
+
+}  // namespace roost::cli

@@ -1,0 +1,84 @@
+// Reads what proc(5) says of processes and threads, without libc's stdio or the heap.
+#include <cstdlib>
+#include <cstring>
+
+#include "base/text.h"
+#include "os/file.h"
+#include "os/sys.h"
+
+namespace roost::os {
+namespace {
+
+// The text behind the command name, which may itself hold spaces and brackets: "S 1 2 ...".
+const char* after_name(const char* stat) {
+  const char* end = std::strrchr(stat, ')');
+  return end && end[1] == ' ' ? end + 2 : nullptr;
+}
+
+// Field `index` (1-based, from the state letter on) of a stat file.
+const char* stat_field(const char* stat, int index) {
+  const char* field = after_name(stat);
+  for (int i = 1; field && i < index; ++i) {
+    field = std::strchr(field, ' ');
+    if (field) ++field;
+  }
+  return field;
+}
+
+// The same as a number; 0 if there is none.
+std::uint64_t stat_number(const char* stat, int index) {
+  const char* field = stat_field(stat, index);
+  std::uint64_t value = 0;
+  while (field && *field >= '0' && *field <= '9') {
+    value = value * 10 + static_cast<unsigned>(*field++ - '0');
+  }
+  return value;
+}
+
+constexpr int kThreadCount = 18, kStartTime = 20;
+
+long read_stat(pid_t pid, pid_t tid, char* text, std::size_t capacity) {
+  Text<64> path("/proc/");
+  path << static_cast<unsigned>(pid);
+  if (tid) path << "/task/" << static_cast<unsigned>(tid);
+  path << "/stat";
+  return read_text(path.c_str(), text, capacity);
+}
+
+}  // namespace
+
+std::uint64_t process_start_time(pid_t pid) {
+  char text[1024];
+  if (read_stat(pid, 0, text, sizeof text) <= 0) return 0;
+  return stat_number(text, kStartTime);
+}
+
+char thread_run_state(pid_t pid, pid_t tid) {
+  char text[1024];
+  if (read_stat(pid, tid, text, sizeof text) <= 0) return 0;
+  const char* field = after_name(text);
+  return field ? *field : 0;
+}
+
+std::uint64_t own_pending_signals() {
+  LineReader status("/proc/thread-self/status");
+  constexpr char kKey[] = "SigPnd:\t";
+  while (const char* line = status.next()) {
+    if (std::strncmp(line, kKey, sizeof kKey - 1) == 0) {
+      return std::strtoull(line + sizeof kKey - 1, nullptr, 16);
+    }
+  }
+  return 0;
+}
+
+bool process_alive(pid_t pid, std::uint64_t start_time) {
+  char text[1024];
+  if (read_stat(pid, 0, text, sizeof text) <= 0) return false;
+  const char* state = after_name(text);
+  if (!state || *state == 'X') return false;
+  // The first thread may have ended long before the others.
+  if (*state == 'Z' && stat_number(text, kThreadCount) <= 1) return false;
+  return stat_number(text, kStartTime) == start_time;
+}
+
+}  // namespace roost::os

@@ -1,0 +1,97 @@
+// The few kernel services Roost uses, with types; every function returns -errno on failure.
+// All are async-signal-safe and leave errno alone.
+#pragma once
+
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/types.h>
+#include <time.h>
+
+#include <cstdint>
+
+#include "base/types.h"
+#include "os/raw_syscall.h"
+
+namespace roost::os {
+
+enum class FutexScope { process, shared };
+
+inline int futex_flags(FutexScope scope) {
+  return scope == FutexScope::process ? FUTEX_PRIVATE_FLAG : 0;
+}
+
+// Waits until woken while *word == expected. `deadline` is absolute on CLOCK_MONOTONIC, or on
+// CLOCK_REALTIME if `realtime`; null waits for ever. 0, -EAGAIN, -EINTR, -ETIMEDOUT (futex(2)).
+inline int futex_wait(const void* word, std::uint32_t expected, FutexScope scope,
+                      const timespec* deadline = nullptr, bool realtime = false) {
+  int operation = FUTEX_WAIT_BITSET | futex_flags(scope) | (realtime ? FUTEX_CLOCK_REALTIME : 0);
+  return static_cast<int>(raw_syscall(SYS_futex, arg(word), operation, expected, arg(deadline), 0,
+                                      FUTEX_BITSET_MATCH_ANY));
+}
+
+// Wakes up to `count` waiters of the word; returns how many.
+inline int futex_wake(const void* word, int count, FutexScope scope) {
+  return static_cast<int>(
+      raw_syscall(SYS_futex, arg(word), FUTEX_WAKE | futex_flags(scope), count));
+}
+
+inline pid_t gettid() { return static_cast<pid_t>(raw_syscall(SYS_gettid)); }
+inline pid_t getpid() { return static_cast<pid_t>(raw_syscall(SYS_getpid)); }
+inline int yield() { return static_cast<int>(raw_syscall(SYS_sched_yield)); }
+
+// `bytes` of mask for the thread `tid` (0: the caller).
+inline int set_affinity(pid_t tid, const void* mask, std::size_t bytes) {
+  return static_cast<int>(
+      raw_syscall(SYS_sched_setaffinity, tid, static_cast<long>(bytes), arg(mask)));
+}
+// Returns the number of bytes written.
+inline int get_affinity(pid_t tid, void* mask, std::size_t bytes) {
+  return static_cast<int>(
+      raw_syscall(SYS_sched_getaffinity, tid, static_cast<long>(bytes), arg(mask)));
+}
+
+inline int open(const char* path, int flags, unsigned mode = 0) {
+  return static_cast<int>(raw_syscall(SYS_openat, AT_FDCWD, arg(path), flags, mode));
+}
+inline int close(int fd) { return static_cast<int>(raw_syscall(SYS_close, fd)); }
+inline long read(int fd, void* buffer, std::size_t bytes) {
+  return raw_syscall(SYS_read, fd, arg(buffer), static_cast<long>(bytes));
+}
+inline long write(int fd, const void* buffer, std::size_t bytes) {
+  return raw_syscall(SYS_write, fd, arg(buffer), static_cast<long>(bytes));
+}
+inline int pidfd_open(pid_t pid) { return static_cast<int>(raw_syscall(434, pid, 0)); }
+inline int kill(pid_t pid, int signal) {
+  return static_cast<int>(raw_syscall(SYS_kill, pid, signal));
+}
+inline int tgkill(pid_t pid, pid_t tid, int signal) {
+  return static_cast<int>(raw_syscall(SYS_tgkill, pid, tid, signal));
+}
+
+// Monotonic time in ns, through the vDSO (about 25 ns).
+inline Nanoseconds now() {
+  timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return static_cast<Nanoseconds>(t.tv_sec) * 1'000'000'000u + static_cast<Nanoseconds>(t.tv_nsec);
+}
+
+inline timespec to_timespec(Nanoseconds ns) {
+  return {static_cast<time_t>(ns / 1'000'000'000u), static_cast<long>(ns % 1'000'000'000u)};
+}
+
+// Start time of a process in clock ticks since boot (proc(5), stat field 22); with the pid it names
+// a process for good. 0 if it is gone.
+std::uint64_t process_start_time(pid_t pid);
+
+// State letter of a thread (proc(5), stat field 3): 'R', 'S', 'D', 'T', 'Z' ...; 0 if it is gone.
+char thread_run_state(pid_t pid, pid_t tid);
+
+// Signals pending for the calling thread alone, bit n-1 for signal n (proc(5), status, SigPnd).
+std::uint64_t own_pending_signals();
+
+// Whether `pid` with that start time is still there and not a zombie.
+bool process_alive(pid_t pid, std::uint64_t start_time);
+
+}  // namespace roost::os

@@ -1,0 +1,93 @@
+// The whole contract of a scheduling policy (docs/DESIGN "Policies"; USF section 4.1 for the
+// default).
+//
+// A policy decides, the ledger (sched/ledger.h) acts. Callbacks run inside the scheduler of
+// whatever process is passing a scheduling point, possibly under a core's queue lock: they may not
+// block, allocate, read a clock, touch atomics or keep state outside the words they are handed. The
+// same code runs in every process of an instance, in the simulator and under the model checker.
+#pragma once
+
+#include <cstdint>
+
+#include "base/types.h"
+#include "segment/records.h"
+
+namespace roost {
+
+// A number a user can set: `roost run --set name=value`.
+struct PolicyParameter {
+  const char* name;
+  const char* unit;     // "ns", "cores", "1"
+  const char* summary;  // one sentence
+  std::uint64_t standard;
+  std::uint64_t minimum;
+  std::uint64_t maximum;
+};
+
+// What every callback may look at.
+struct PolicyContext {
+  Nanoseconds now;
+  const std::uint64_t* parameters;  // in the order of the policy's table
+  const CoreInfo* cores;
+  CoreIndex n_cores;
+};
+
+// The READY queues of one core, seen under that core's lock.
+class QueueView {
+ public:
+  QueueView(const std::uint64_t* ready, const Fifo* fifos, unsigned n_processes)
+      : ready_(ready), fifos_(fifos), n_processes_(n_processes) {}
+
+  bool has(ProcessIndex p) const { return p < n_processes_ && (ready_[p / 64] >> (p % 64) & 1); }
+  std::uint32_t length(ProcessIndex p) const { return fifos_[p].length; }
+
+  // The first process after `p`, cyclically, that has READY threads here; `p` itself comes last.
+  ProcessIndex next_after(ProcessIndex p) const {
+    unsigned start = p < n_processes_ ? p + 1u : 0;
+    for (unsigned step = 0; step <= kProcessWords; ++step) {
+      unsigned word = (start / 64 + step) % kProcessWords;
+      std::uint64_t bits = ready_[word];
+      if (step == 0) bits &= ~0ull << (start % 64);
+      if (bits)
+        return static_cast<ProcessIndex>(word * 64 + static_cast<unsigned>(__builtin_ctzll(bits)));
+    }
+    return kNoProcess;
+  }
+
+ private:
+  const std::uint64_t* ready_;
+  const Fifo* fifos_;
+  unsigned n_processes_;
+};
+
+struct Policy {
+  const char* name;
+  const char* summary;  // one sentence
+  const PolicyParameter* parameters;
+  unsigned n_parameters;
+  std::uint64_t layout;  // changes whenever the meaning of policy_words changes
+
+  // A thread became READY: the core it should run on, or wait for if nothing is free.
+  CoreIndex (*thread_ready)(const PolicyContext&, CoreIndex last_core, std::uint64_t* thread_words);
+
+  // `core` looks for work in the queues of `from` (its own first, then its NUMA node's, then
+  // anywhere): the process whose oldest thread it takes, or kNoProcess for none. `core_words` are
+  // those of `core`.
+  ProcessIndex (*core_free)(const PolicyContext&, CoreIndex core, CoreIndex from,
+                            std::uint64_t* core_words, const QueueView&);
+
+  // A thread of `process` got `core`. `core_words` as above.
+  void (*thread_granted)(const PolicyContext&, CoreIndex core, ProcessIndex process,
+                         std::uint64_t* core_words);
+};
+
+// All built-in policies, ended by null.
+extern const Policy* const kPolicies[];
+
+// By name; null if there is none.
+const Policy* find_policy(const char* name);
+
+// Index of a parameter in the policy's table, -1 if there is none.
+int find_parameter(const Policy&, const char* name);
+
+}  // namespace roost

@@ -1,0 +1,140 @@
+// pthread_cond_*: waits in the parking lot; the object itself is only asked for its clock and
+// scope.
+//
+// wait: join the queue, unlock the mutex, sleep, lock again. A signal takes the oldest waiter out
+// of the queue. Process-shared condition variables use libc's own wait with the core given away.
+#include <errno.h>
+#include <limits.h>
+
+#include "preload/mutex.h"
+#include "preload/wait.h"
+
+namespace roost {
+namespace {
+
+// glibc since 2.25: __wrefs holds the scope in bit 0 and the clock in bit 1
+// (nptl/pthread_cond_common.c).
+bool shared(const pthread_cond_t* cond) {
+  return __atomic_load_n(&cond->__data.__wrefs, __ATOMIC_RELAXED) & 1;
+}
+clockid_t clock_of(const pthread_cond_t* cond) {
+  return __atomic_load_n(&cond->__data.__wrefs, __ATOMIC_RELAXED) & 2 ? CLOCK_MONOTONIC
+                                                                      : CLOCK_REALTIME;
+}
+
+int wait(pthread_cond_t* cond, pthread_mutex_t* mutex, const Deadline* deadline) {
+  test_cancel();
+  LotHost host(deadline, false, true);
+  LotWaiter waiter;
+  waiter.key = cond;
+  LotBucketOf& bucket = bucket_of(cond);
+  begin_signal_wait<RealWorld>(bucket, waiter, host, [] { return true; });
+  int error = mutex_unlock(mutex);
+  if (error) {
+    // Not ours to wait with. Pass on a signal that may have come already.
+    bucket.acquire();
+    bool queued = waiter.queued;
+    if (queued) {
+      bucket.remove(waiter);
+      bucket.retract();
+    }
+    bucket.release();
+    if (!queued) {
+      host.await_signal(waiter);
+      cond_wake(cond, 1);
+    }
+    return error;
+  }
+  WaitResult result = end_signal_wait<RealWorld>(bucket, waiter, host);
+  error = mutex_lock(mutex);
+  if (result == WaitResult::cancelled) act_on_cancel();
+  if (error) return error;
+  return result == WaitResult::timed_out ? ETIMEDOUT : 0;
+}
+
+int timed_wait(pthread_cond_t* cond, pthread_mutex_t* mutex, clockid_t clock, const timespec* at) {
+  if (!valid(at)) return EINVAL;
+  Deadline deadline = deadline_of(at, clock);
+  return wait(cond, mutex, &deadline);
+}
+
+void wake_deferred(const void* cond, std::uint32_t count) { cond_wake(cond, count); }
+
+void wake(const pthread_cond_t* cond, std::uint32_t count) {
+  if (!lot.may_have_waiters(cond)) return;
+  if (inside_roost()) {
+    defer_wake(wake_deferred, cond, count);
+  } else {
+    cond_wake(cond, count);
+  }
+}
+
+}  // namespace
+
+void cond_wake(const void* cond, std::uint32_t count) {
+  LotHost host;
+  signal_waiters<RealWorld>(bucket_of(cond), cond, count, host, [](LotWaiter&) { return true; });
+}
+
+int cond_wait(pthread_cond_t* cond, pthread_mutex_t* mutex) {
+  if (shared(cond)) return without_core([&] { return real::pthread_cond_wait(cond, mutex); });
+  return wait(cond, mutex, nullptr);
+}
+
+int cond_timedwait(pthread_cond_t* cond, pthread_mutex_t* mutex, const timespec* at) {
+  if (shared(cond))
+    return without_core([&] { return real::pthread_cond_timedwait(cond, mutex, at); });
+  return timed_wait(cond, mutex, clock_of(cond), at);
+}
+
+int cond_signal(pthread_cond_t* cond) {
+  if (shared(cond)) return real::pthread_cond_signal(cond);
+  wake(cond, 1);
+  return 0;
+}
+
+int cond_broadcast(pthread_cond_t* cond) {
+  if (shared(cond)) return real::pthread_cond_broadcast(cond);
+  wake(cond, UINT_MAX);
+  return 0;
+}
+
+ROOST_EXPORT int pthread_cond_clockwait(pthread_cond_t* cond, pthread_mutex_t* mutex,
+                                        clockid_t clock, const timespec* at) {
+  if (!supported(clock)) return EINVAL;
+  if (shared(cond))
+    return without_core([&] { return real::pthread_cond_clockwait(cond, mutex, clock, at); });
+  return timed_wait(cond, mutex, clock, at);
+}
+
+#if defined(__x86_64__)
+// Two versions: today's, and the one of programs linked before 2003. The old object is only a
+// pointer of libc's; as a key in the parking lot it serves as it is, and it knows neither clocks
+// nor scopes.
+#define ROOST_VERSIONED(name, version, prefix, arguments, call)                        \
+  extern "C" __attribute__((visibility("default"), used)) int prefix##name arguments { \
+    return call;                                                                       \
+  }                                                                                    \
+  asm(".symver " #prefix #name ",pthread_" #name version)
+#define ROOST_NEW_COND(name, arguments, call) \
+  ROOST_VERSIONED(name, "@@GLIBC_2.3.2", roost_new_, arguments, call)
+#define ROOST_OLD_COND(name, arguments, call) \
+  ROOST_VERSIONED(name, "@GLIBC_2.2.5", roost_old_, arguments, call)
+ROOST_OLD_COND(cond_wait, (pthread_cond_t * cond, pthread_mutex_t* mutex),
+               roost::wait(cond, mutex, nullptr));
+ROOST_OLD_COND(cond_timedwait, (pthread_cond_t * cond, pthread_mutex_t* mutex, const timespec* at),
+               roost::timed_wait(cond, mutex, CLOCK_REALTIME, at));
+ROOST_OLD_COND(cond_signal, (pthread_cond_t * cond), (roost::wake(cond, 1), 0));
+ROOST_OLD_COND(cond_broadcast, (pthread_cond_t * cond), (roost::wake(cond, UINT_MAX), 0));
+#else
+#define ROOST_NEW_COND(name, arguments, call) \
+  ROOST_EXPORT int pthread_##name arguments { return call; }
+#endif
+ROOST_NEW_COND(cond_wait, (pthread_cond_t * cond, pthread_mutex_t* mutex),
+               roost::cond_wait(cond, mutex));
+ROOST_NEW_COND(cond_timedwait, (pthread_cond_t * cond, pthread_mutex_t* mutex, const timespec* at),
+               roost::cond_timedwait(cond, mutex, at));
+ROOST_NEW_COND(cond_signal, (pthread_cond_t * cond), roost::cond_signal(cond));
+ROOST_NEW_COND(cond_broadcast, (pthread_cond_t * cond), roost::cond_broadcast(cond));
+
+}  // namespace roost

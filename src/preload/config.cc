@@ -1,0 +1,90 @@
+// Reads the ROOST_* variables that `roost run` sets.
+#include "preload/config.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "os/sys.h"
+#include "policy/policy.h"
+#include "segment/cores.h"
+#include "topo/affinity.h"
+#include "topo/select.h"
+#include "topo/sysfs.h"
+
+namespace roost {
+namespace {
+
+const char* variable(char** environment, const char* name) {
+  std::size_t length = strlen(name);
+  for (char** entry = environment; entry && *entry; ++entry) {
+    if (strncmp(*entry, name, length) == 0 && (*entry)[length] == '=') return *entry + length + 1;
+  }
+  return nullptr;
+}
+
+// "name=value,name=value": checked by roost run already; what is not understood keeps its default.
+void apply_settings(const Policy& policy, const char* text, SegmentConfig& config) {
+  while (text && *text) {
+    const char* equals = strchr(text, '=');
+    if (!equals) return;
+    char name[64] = {};
+    std::size_t length = static_cast<std::size_t>(equals - text);
+    if (length < sizeof name) {
+      memcpy(name, text, length);
+      char* end = nullptr;
+      std::uint64_t value = strtoull(equals + 1, &end, 10);
+      int index = find_parameter(policy, name);
+      if (index >= 0) config.parameters[index] = value;
+      if (strcmp(name, "max_threads") == 0) config.n_threads = static_cast<std::uint32_t>(value);
+    }
+    const char* comma = strchr(equals, ',');
+    text = comma ? comma + 1 : nullptr;
+  }
+}
+
+CoreRequest request;
+
+// As `roost run` checked it; should the machine have changed since, all cores of the affinity mask.
+void choose_cores(SegmentConfig& config) {
+  static constinit Machine machine{};
+  CpuSet mask;
+  affinity_of(0, mask);
+  ErrorText error;
+  if (machine_of_instance("", mask, request, machine, error) != 0) {
+    machine = {};
+    machine_from_sysfs("", mask, machine);
+  }
+  describe_cores(machine, config);
+}
+
+}  // namespace
+
+ConfigResult read_config(char** environment, SegmentConfig& config) {
+  const char* instance = variable(environment, "ROOST_INSTANCE");
+  if (!instance) return ConfigResult::unmanaged;
+  const char* name = variable(environment, "ROOST_POLICY");
+  const Policy* policy = find_policy(name ? name : "coop");
+  if (!policy) policy = kPolicies[0];
+  config.instance = instance;
+  config.policy = policy->name;
+  config.policy_layout = policy->layout;
+  for (unsigned i = 0; i < policy->n_parameters; ++i)
+    config.parameters[i] = policy->parameters[i].standard;
+  if (const char* quantum = variable(environment, "ROOST_QUANTUM_NS")) {
+    int index = find_parameter(*policy, "quantum");
+    if (index >= 0) config.parameters[index] = strtoull(quantum, nullptr, 10);
+  }
+  apply_settings(*policy, variable(environment, "ROOST_SET"), config);
+  request.cpus = variable(environment, "ROOST_CPUS");
+  const char* cores = variable(environment, "ROOST_CORES");
+  request.cores = cores ? static_cast<unsigned>(strtoul(cores, nullptr, 10)) : 0;
+  config.choose_cores = choose_cores;
+  return ConfigResult::managed;
+}
+
+bool stats_wanted(char** environment) {
+  const char* value = variable(environment, "ROOST_STATS");
+  return value && strcmp(value, "1") == 0;
+}
+
+}  // namespace roost

@@ -1,0 +1,17 @@
+// Reads what `roost run` left in the environment and works out the cores of a new instance.
+#pragma once
+
+#include "segment/segment.h"
+
+namespace roost {
+
+enum class ConfigResult {
+  unmanaged,  // not started by roost run
+  managed,
+};
+
+// `environment` is the vector handed to constructors: libc's own is not set up yet.
+ConfigResult read_config(char** environment, SegmentConfig& config);
+bool stats_wanted(char** environment);
+
+}  // namespace roost

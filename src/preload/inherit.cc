@@ -1,0 +1,129 @@
+// Signal mask, floating-point modes and name as clone(2) would have passed them on.
+#include "preload/inherit.h"
+
+#include <stdarg.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+
+#include "preload/real.h"
+
+namespace roost {
+namespace {
+
+std::atomic<bool> names_in_use{false};
+
+void set_mask(const std::uint64_t* mask, std::uint64_t* before) {
+  os::raw_syscall(SYS_rt_sigprocmask, SIG_SETMASK, os::arg(mask), os::arg(before), 8);
+}
+
+}  // namespace
+
+void note_thread_name_set() { names_in_use.store(true, std::memory_order_relaxed); }
+
+Inherited inherited_state() {
+  Inherited state{};
+  os::raw_syscall(SYS_rt_sigprocmask, SIG_SETMASK, 0, os::arg(&state.signal_mask), 8);
+#if defined(__x86_64__)
+  asm volatile("stmxcsr %0" : "=m"(state.mxcsr));
+  asm volatile("fnstcw %0" : "=m"(state.x87_control));
+#elif defined(__aarch64__)
+  std::uint64_t fpcr;
+  asm volatile("mrs %0, fpcr" : "=r"(fpcr));
+  state.mxcsr = static_cast<std::uint32_t>(fpcr);
+#endif
+  if (names_in_use.load(std::memory_order_relaxed)) {
+    os::raw_syscall(SYS_prctl, PR_GET_NAME, os::arg(state.name));
+  }
+  return state;
+}
+
+void apply_inherited(const Inherited& state) {
+#if defined(__x86_64__)
+  std::uint32_t control = state.mxcsr & ~0x3fu;  // a new thread starts without exception flags
+  asm volatile("fninit");
+  asm volatile("fldcw %0" : : "m"(state.x87_control));
+  asm volatile("ldmxcsr %0" : : "m"(control));
+#elif defined(__aarch64__)
+  asm volatile("msr fpcr, %0" : : "r"(static_cast<std::uint64_t>(state.mxcsr)));
+#endif
+  if (state.name[0]) os::raw_syscall(SYS_prctl, PR_SET_NAME, os::arg(state.name));
+  set_mask(&state.signal_mask, nullptr);
+}
+
+void block_signals() {
+  std::uint64_t all = ~0ull;
+  set_mask(&all, nullptr);
+}
+
+bool signals_pending() {
+  std::uint64_t pending = 0;
+  os::raw_syscall(SYS_rt_sigpending, os::arg(&pending), 8);
+  return pending != 0;
+}
+
+void discard_own_signals() {
+  while (signals_pending()) {
+    // The process's pending signals stay: only the thread's own are named in SigPnd (proc(5)).
+    std::uint64_t own = os::own_pending_signals();
+    if (own == 0) return;
+    timespec at_once{};
+    if (os::raw_syscall(SYS_rt_sigtimedwait, os::arg(&own), 0, os::arg(&at_once), 8) < 0) return;
+  }
+}
+
+ROOST_EXPORT int pthread_setname_np(pthread_t thread, const char* name) {
+  note_thread_name_set();
+  return real::pthread_setname_np(thread, name);
+}
+
+ROOST_EXPORT int prctl(int option, ...) {
+  va_list list;
+  va_start(list, option);
+  unsigned long a = va_arg(list, unsigned long), b = va_arg(list, unsigned long);
+  unsigned long c = va_arg(list, unsigned long), d = va_arg(list, unsigned long);
+  va_end(list);
+  switch (option) {
+    case PR_SET_NAME:
+      note_thread_name_set();
+      break;
+    case PR_GET_NAME:
+    case PR_SET_DUMPABLE:
+    case PR_GET_DUMPABLE:
+    case PR_SET_PDEATHSIG:
+    case PR_SET_VMA:
+      break;
+    default:
+      never_reuse_this_thread();  // timer slack, seccomp, capabilities, syscall dispatch ...
+  }
+  return real::prctl(option, a, b, c, d);
+}
+
+// State of the kernel thread that a fresh one would not have: such a thread is not reused.
+ROOST_EXPORT int sigaltstack(const stack_t* stack, stack_t* old) noexcept {
+  if (stack && !(stack->ss_flags & SS_DISABLE)) never_reuse_this_thread();
+  return real::sigaltstack(stack, old);
+}
+ROOST_EXPORT int setpriority(__priority_which_t which, id_t who, int value) noexcept {
+  never_reuse_this_thread();
+  return real::setpriority(static_cast<int>(which), who, value);
+}
+ROOST_EXPORT int nice(int increment) noexcept {
+  never_reuse_this_thread();
+  return real::nice(increment);
+}
+ROOST_EXPORT int sched_setscheduler(pid_t pid, int policy, const sched_param* parameters) noexcept {
+  never_reuse_this_thread();
+  return real::sched_setscheduler(pid, policy, parameters);
+}
+ROOST_EXPORT int sched_setparam(pid_t pid, const sched_param* parameters) noexcept {
+  never_reuse_this_thread();
+  return real::sched_setparam(pid, parameters);
+}
+ROOST_EXPORT int pthread_setschedparam(pthread_t thread, int policy,
+                                       const sched_param* parameters) noexcept {
+  if (Thread* t = find_thread(thread)) t->keep_out_of_cache.store(true, std::memory_order_relaxed);
+  return real::pthread_setschedparam(thread, policy, parameters);
+}
+
+}  // namespace roost

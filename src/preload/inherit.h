@@ -1,0 +1,19 @@
+// What a new thread inherits from its creator, for kernel threads that are reused.
+#pragma once
+
+#include "preload/thread.h"
+
+namespace roost {
+
+// Of the calling thread, one system call.
+Inherited inherited_state();
+// Onto the calling thread.
+void apply_inherited(const Inherited&);
+// Blocks every signal: a kernel thread in the cache must not take one meant for the program.
+void block_signals();
+// Whether any signal is pending for the calling thread (or its process).
+bool signals_pending();
+// Drops signals sent to this very thread that it has not taken: they end with the program's thread.
+void discard_own_signals();
+
+}  // namespace roost

@@ -1,0 +1,38 @@
+// A short process-local spin lock that signal handlers on the same thread cannot re-enter.
+#pragma once
+
+#include "base/world.h"
+
+namespace roost {
+
+class Lock {
+ public:
+  void acquire() {
+    RealWorld::enter_critical();
+    for (unsigned spins = 0; held_.exchange(true, std::memory_order_acquire); ++spins) {
+      RealWorld::relax(spins);
+    }
+  }
+  void release() {
+    held_.store(false, std::memory_order_release);
+    RealWorld::leave_critical();
+  }
+  // After fork: whoever held it does not exist here.
+  void reset() { held_.store(false, std::memory_order_relaxed); }
+
+ private:
+  std::atomic<bool> held_{false};
+};
+
+class LockGuard {
+ public:
+  explicit LockGuard(Lock& lock) : lock_(lock) { lock_.acquire(); }
+  ~LockGuard() { lock_.release(); }
+  LockGuard(const LockGuard&) = delete;
+  LockGuard& operator=(const LockGuard&) = delete;
+
+ private:
+  Lock& lock_;
+};
+
+}  // namespace roost

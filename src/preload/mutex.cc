@@ -1,0 +1,168 @@
+// pthread_mutex_*: libc's own lock word and rules; only the waiting is Roost's.
+//
+// lock: libc's trylock; if busy, wait in the lot and try again with a core in hand. unlock: libc's
+// unlock, then wake one waiter unless one is already awake and on its way [lot-1]. A waiter keeps
+// its place in the queue until it has the lock. Robust, priority-inheriting, priority-protected and
+// process-shared mutexes wait in libc's own call with the core given away.
+// Uncontended cost over glibc: a call through a pointer, and one load at unlock.
+#include "preload/mutex.h"
+
+#include "preload/wait.h"
+
+namespace roost {
+namespace {
+
+// glibc's type bits (sysdeps/nptl/bits/struct_mutex.h, nptl/pthreadP.h; stable since 2.18).
+constexpr int kTypeMask = 3;
+constexpr int kErrorCheck = 2;
+constexpr int kAdaptive = 3;
+constexpr int kLibcWaits = 16 | 32 | 64 | 128;  // robust, inherit, protect, process-shared
+
+int kind(const pthread_mutex_t* mutex) {
+  return __atomic_load_n(&mutex->__data.__kind, __ATOMIC_RELAXED);
+}
+
+// A recursive or error-checking mutex is bound to the kernel's thread id. A thread that ends with
+// one locked is not reused: the next thread would pass for its owner.
+bool knows_owner(const pthread_mutex_t* mutex) {
+  int type = kind(mutex) & kTypeMask;
+  return type != 0 && type != kAdaptive;
+}
+void note_owned(int change) {
+  if (Thread* t = this_thread()) t->owned_mutexes += change;
+}
+
+// glibc's trylock leaves a robust mutex locked that it finds not recoverable; its lock does not.
+constexpr int kRobust = 16;
+constexpr int kNotRecoverable = 0x7ffffffe;
+bool lost(const pthread_mutex_t* mutex) {
+  return kind(mutex) & kRobust &&
+         __atomic_load_n(&mutex->__data.__owner, __ATOMIC_RELAXED) == kNotRecoverable;
+}
+
+bool held_by_me(const pthread_mutex_t* mutex) {
+  int tid = self.tid ? self.tid : os::gettid();
+  return __atomic_load_n(&mutex->__data.__owner, __ATOMIC_RELAXED) == tid;
+}
+
+// The holder of a mutex is not preempted by its siblings: unless it blocked, it is at work on
+// another core and soon done. Waiting for it here for about as long as a switch costs is at worst
+// twice as dear as parking at once, and mostly far cheaper. Returns whether the mutex was seen
+// free.
+bool spin_while_held(const pthread_mutex_t* mutex) {
+  if (runtime_segment().header->n_cores < 2) return false;
+  constexpr int kSpins = 40;  // about 1 us
+  for (int i = 0; i < kSpins; ++i) {
+    if (__atomic_load_n(&mutex->__data.__lock, __ATOMIC_RELAXED) == 0) return true;
+    cpu_pause();
+  }
+  return false;
+}
+
+int lock_contended(pthread_mutex_t* mutex, const Deadline* deadline) {
+  if ((kind(mutex) & kTypeMask) == kErrorCheck && held_by_me(mutex)) return EDEADLK;
+  // Who has kept a waiter from the mutex time and again queues behind it, once.
+  bool gives_way = self.give_way == mutex;
+  self.give_way = nullptr;
+  if (!gives_way && self.record && spin_while_held(mutex)) {
+    int result = mutex_trylock(mutex);
+    if (result != EBUSY) return result;
+  }
+  LotHost host(deadline);
+  LotBucketOf& bucket = bucket_of(mutex);
+  auto attempt = [&] {
+    if (gives_way) {
+      gives_way = false;
+      // A waiter on its way to the free mutex will take it, and its unlock wakes us.
+      LotWaiter* first = bucket.first(mutex);
+      if (first && first->woken.load(std::memory_order_relaxed)) return EBUSY;
+    }
+    return mutex_trylock(mutex);
+  };
+  return wait_retry<RealWorld>(bucket, mutex, 0, host, EBUSY, attempt, [](WaitResult result) {
+    return result == WaitResult::timed_out ? ETIMEDOUT : EBUSY;
+  });
+}
+
+// Threads that run take the mutex again before a woken waiter gets a core: that is what makes locks
+// fast, but without preemption nothing would ever end it. After so many vain tries of a waiter...
+constexpr std::uint32_t kPatience = 4;
+
+void wake_next(const void* mutex, std::uint32_t) {
+  LotHost host;
+  bool first = true;
+  wake_retry<RealWorld>(bucket_of(mutex), mutex, host, [&](LotWaiter& waiter) {
+    if (first && waiter.failures >= kPatience) self.give_way = mutex;  // ...the unlocker gives way
+    if (!first || waiter.woken.load(std::memory_order_relaxed)) return Choice::stop;
+    first = false;
+    return Choice::wake;
+  });
+}
+
+}  // namespace
+
+int mutex_timedlock(pthread_mutex_t* mutex, clockid_t clock, const timespec* at) {
+  if (!supported(clock)) return EINVAL;
+  if (lost(mutex)) return real::pthread_mutex_lock(mutex);
+  int result = mutex_trylock(mutex);
+  if (result != EBUSY) return result;
+  if (!valid(at)) return EINVAL;
+  if (kind(mutex) & kLibcWaits || inside_roost()) {
+    result = without_core([&] {
+      return clock == CLOCK_REALTIME ? real::pthread_mutex_timedlock(mutex, at)
+                                     : real::pthread_mutex_clocklock(mutex, clock, at);
+    });
+    if (result == 0 && knows_owner(mutex)) note_owned(1);
+    return result;
+  }
+  Deadline deadline = deadline_of(at, clock);
+  return lock_contended(mutex, &deadline);
+}
+
+int mutex_trylock(pthread_mutex_t* mutex) {
+  int result = real::pthread_mutex_trylock(mutex);
+  if (result == 0 && knows_owner(mutex)) note_owned(1);
+  return result;
+}
+
+int mutex_lock(pthread_mutex_t* mutex) {
+  if (__builtin_expect(lost(mutex), 0)) return real::pthread_mutex_lock(mutex);
+  int result = __builtin_expect(self.give_way == mutex, 0) ? EBUSY : mutex_trylock(mutex);
+  if (__builtin_expect(result != EBUSY, 1)) return result;
+  if (kind(mutex) & kLibcWaits || inside_roost()) {
+    result = without_core([&] { return real::pthread_mutex_lock(mutex); });
+    if (result == 0 && knows_owner(mutex)) note_owned(1);
+    return result;
+  }
+  return lock_contended(mutex, nullptr);
+}
+
+int mutex_unlock(pthread_mutex_t* mutex) {
+  bool owned = knows_owner(mutex);
+  int result = real::pthread_mutex_unlock(mutex);
+  if (owned && result == 0) note_owned(-1);
+#if !defined(__x86_64__)
+  RealWorld::fence();  // [lot-1]; on x86-64 libc's locked exchange is a full fence
+#endif
+  if (__builtin_expect(result == 0 && lot.may_have_waiters(mutex), 0)) {
+    if (inside_roost()) {
+      defer_wake(wake_next, mutex, 1);
+    } else {
+      wake_next(mutex, 1);
+    }
+  }
+  return result;
+}
+
+ROOST_EXPORT int pthread_mutex_lock(pthread_mutex_t* mutex) { return mutex_lock(mutex); }
+ROOST_EXPORT int pthread_mutex_trylock(pthread_mutex_t* mutex) { return mutex_trylock(mutex); }
+ROOST_EXPORT int pthread_mutex_unlock(pthread_mutex_t* mutex) { return mutex_unlock(mutex); }
+ROOST_EXPORT int pthread_mutex_timedlock(pthread_mutex_t* mutex, const timespec* at) {
+  return mutex_timedlock(mutex, CLOCK_REALTIME, at);
+}
+ROOST_EXPORT int pthread_mutex_clocklock(pthread_mutex_t* mutex, clockid_t clock,
+                                         const timespec* at) {
+  return mutex_timedlock(mutex, clock, at);
+}
+
+}  // namespace roost

@@ -1,0 +1,237 @@
+// Start before any constructor, fork, exec, spawn and exit of a managed process.
+#include "preload/process.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "preload/config.h"
+#include "preload/stats.h"
+#include "preload/wait.h"
+
+extern "C" int __cxa_atexit(void (*)(void*), void*, void*);
+extern "C" int __cxa_at_quick_exit(void (*)(void*), void*);
+
+namespace roost {
+namespace {
+
+pid_t own_pid;  // of the process that is attached; a vfork child shares this memory but not the pid
+bool report_stats;
+
+bool in_own_process() { return runtime_active() && os::getpid() == own_pid; }
+
+void stop() {
+  if (!in_own_process()) return;
+  if (report_stats) print_stats(runtime_segment());
+  runtime_stop();
+}
+
+void after_fork_in_child() {
+  if (!runtime_active()) return;
+  lot.for_each_bucket([](LotBucketOf& bucket) {
+    bucket.lock.store(0, std::memory_order_relaxed);
+    bucket.count.store(0, std::memory_order_relaxed);
+    bucket.head = bucket.tail = nullptr;
+  });
+  own_pid = os::getpid();
+  runtime_after_fork();
+  threads_after_fork();
+}
+
+void complain(const char* instance, int error) {
+  char text[512] = "roost: cannot join instance '";
+  strncat(text, instance, 64);
+  strcat(text, "': ");
+  strncat(text, segment_error(error), 256);
+  strcat(text, "; the program runs unmanaged\n");
+  os::write(2, text, strlen(text));
+}
+
+__attribute__((constructor(101))) void start(int, char**, char** environment) {
+  static constinit SegmentConfig config{};
+  ConfigResult found = read_config(environment, config);
+  if (found != ConfigResult::managed) return;
+  report_stats = stats_wanted(environment);
+  if (int error = start_process(config)) complain(config.instance, error);
+}
+
+// The image may be replaced by one that is not managed, so it must find the affinity of the whole
+// instance and no core in its name. A vfork child shares our memory: it only unpins itself.
+class ExecScope {
+ public:
+  ExecScope() : managed_(self.record && in_own_process() && can_park()) {
+    if (managed_) {
+      runtime_before_exec();
+    } else {
+      unpin_child();
+    }
+  }
+  ~ExecScope() {
+    int saved = errno;
+    if (managed_) {
+      runtime_exec_failed();
+      if (this_thread()) this_thread()->index = self.index;
+    }
+    errno = saved;
+  }
+
+ private:
+  static void unpin_child();
+  bool managed_;
+};
+
+void ExecScope::unpin_child() {
+  if (!runtime_active()) return;
+  os::set_affinity(0, &runtime_cpus(), sizeof(CpuSet));
+}
+
+// A spawned child inherits the affinity and may be unmanaged.
+template <class Call>
+int spawn(Call&& call) {
+  bool managed = self.record && in_own_process();
+  if (managed) unpin_self();
+  int result = call();
+  if (managed) repin_self();
+  return result;
+}
+
+// The arguments of execl and its kind as an array; the list is on the caller's stack.
+template <class Exec>
+int exec_list(const char* first, va_list list, bool environment, Exec&& exec) {
+  va_list counting;
+  va_copy(counting, list);
+  std::size_t count = 1;
+  while (va_arg(counting, char*)) ++count;
+  va_end(counting);
+  auto** arguments = static_cast<char**>(__builtin_alloca((count + 1) * sizeof(char*)));
+  arguments[0] = const_cast<char*>(first);
+  for (std::size_t i = 1; i < count; ++i) arguments[i] = va_arg(list, char*);
+  arguments[count] = nullptr;
+  (void)va_arg(list, char*);
+  char** envp = environment ? va_arg(list, char**) : environ;
+  return exec(arguments, envp);
+}
+
+}  // namespace
+
+int start_process(const SegmentConfig& config) {
+  LibcThreads libc{real::pthread_create.get(), real::pthread_mutex_lock.get(),
+                   real::pthread_mutex_consistent.get()};
+  own_pid = os::getpid();
+  if (int error = runtime_start(config, libc)) return error;
+  wake_everybody = wake_all_who_retry;
+  threads_start();
+  pthread_atfork(nullptr, nullptr, after_fork_in_child);
+  // Tied to no object. From the constructor it is registered before the dynamic linker's own
+  // finaliser, and so runs after the last destructor of the program.
+  __cxa_atexit([](void*) { stop(); }, nullptr, nullptr);
+  __cxa_at_quick_exit([](void*) { stop(); }, nullptr);
+  return 0;
+}
+
+bool in_managed_process() { return in_own_process(); }
+
+bool pid_in_instance(pid_t pid) {
+  const Segment& segment = runtime_segment();
+  for (ThreadIndex i = 0; i < segment.header->n_threads; ++i) {
+    if (i % 64 == 0 && segment.thread_bits[i / 64].load(std::memory_order_relaxed) == 0) {
+      i += 63;
+      continue;
+    }
+    const auto& record = segment.threads[i];
+    if (state_of(record.state.load(std::memory_order_relaxed)) != State::free &&
+        record.tid.load(std::memory_order_relaxed) == pid) {
+      return true;
+    }
+  }
+  return false;
+}
+
+ROOST_EXPORT int execve(const char* path, char* const* argv, char* const* envp) noexcept {
+  ExecScope scope;
+  return real::execve(path, argv, envp);
+}
+ROOST_EXPORT int execv(const char* path, char* const* argv) noexcept {
+  ExecScope scope;
+  return real::execve(path, argv, environ);
+}
+ROOST_EXPORT int execvp(const char* file, char* const* argv) noexcept {
+  ExecScope scope;
+  return real::execvpe(file, argv, environ);
+}
+ROOST_EXPORT int execvpe(const char* file, char* const* argv, char* const* envp) noexcept {
+  ExecScope scope;
+  return real::execvpe(file, argv, envp);
+}
+ROOST_EXPORT int fexecve(int fd, char* const* argv, char* const* envp) noexcept {
+  ExecScope scope;
+  return real::fexecve(fd, argv, envp);
+}
+ROOST_EXPORT int execveat(int fd, const char* path, char* const* argv, char* const* envp,
+                          int flags) noexcept {
+  ExecScope scope;
+  return real::execveat(fd, path, argv, envp, flags);
+}
+ROOST_EXPORT int execl(const char* path, const char* first, ...) noexcept {
+  va_list list;
+  va_start(list, first);
+  int result = exec_list(first, list, false,
+                         [&](char** argv, char** envp) { return execve(path, argv, envp); });
+  va_end(list);
+  return result;
+}
+ROOST_EXPORT int execle(const char* path, const char* first, ...) noexcept {
+  va_list list;
+  va_start(list, first);
+  int result = exec_list(first, list, true,
+                         [&](char** argv, char** envp) { return execve(path, argv, envp); });
+  va_end(list);
+  return result;
+}
+ROOST_EXPORT int execlp(const char* file, const char* first, ...) noexcept {
+  va_list list;
+  va_start(list, first);
+  int result = exec_list(first, list, false,
+                         [&](char** argv, char** envp) { return execvpe(file, argv, envp); });
+  va_end(list);
+  return result;
+}
+
+ROOST_EXPORT int posix_spawn(pid_t* pid, const char* path,
+                             const posix_spawn_file_actions_t* actions,
+                             const posix_spawnattr_t* attributes, char* const* argv,
+                             char* const* envp) {
+  return spawn([&] { return real::posix_spawn(pid, path, actions, attributes, argv, envp); });
+}
+ROOST_EXPORT int posix_spawnp(pid_t* pid, const char* file,
+                              const posix_spawn_file_actions_t* actions,
+                              const posix_spawnattr_t* attributes, char* const* argv,
+                              char* const* envp) {
+  return spawn([&] { return real::posix_spawnp(pid, file, actions, attributes, argv, envp); });
+}
+
+ROOST_EXPORT void _exit(int status) {
+  stop();
+  real::_exit(status);
+  __builtin_unreachable();
+}
+ROOST_EXPORT void _Exit(int status) noexcept {
+  stop();
+  real::_exit(status);
+  __builtin_unreachable();
+}
+
+// No fork handlers run: the child stays unmanaged until it execs.
+ROOST_EXPORT pid_t _Fork() noexcept {
+  auto fork_only = real::_Fork.find();
+  if (!fork_only) {
+    errno = ENOSYS;
+    return -1;
+  }
+  pid_t pid = fork_only();
+  if (pid == 0) self.record = nullptr;
+  return pid;
+}
+
+}  // namespace roost

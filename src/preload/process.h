@@ -1,0 +1,21 @@
+// The life of a managed process: start, fork, exec, spawn, exit.
+#pragma once
+
+#include <sys/types.h>
+
+#include "segment/segment.h"
+
+namespace roost {
+
+// Joins the instance of `config`, with the caller as the first managed thread. 0, -errno or a
+// SegmentError.
+int start_process(const SegmentConfig& config);
+
+// False in a child that shares the parent's memory or was made without fork handlers (vfork,
+// _Fork).
+bool in_managed_process();
+
+// Whether a kernel thread or process id belongs to a living process of this instance.
+bool pid_in_instance(pid_t pid);
+
+}  // namespace roost

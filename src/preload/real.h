@@ -1,0 +1,152 @@
+// libc's own functions behind the ones Roost interposes, found on first use.
+//
+// Every interposed function reaches libc through real::name(...). A pointer is resolved at the
+// first call (dlsym; safe before constructors), afterwards a call costs one predictable branch.
+#pragma once
+
+#include <pthread.h>
+#include <sched.h>
+#include <semaphore.h>
+#include <signal.h>
+#include <spawn.h>
+#include <threads.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <atomic>
+
+namespace roost {
+
+// The next definition after ours of `name` at `version` (null: the default); aborts with one
+// sentence if libc has none, unless `optional`.
+void* find_real(const char* name, const char* version, bool optional);
+
+template <class Signature>
+class Real;
+
+template <class R, class... Args>
+class Real<R(Args...)> {
+ public:
+  constexpr explicit Real(const char* name, const char* version = nullptr)
+      : name_(name), version_(version) {}
+  R operator()(Args... args) { return get()(args...); }
+  using Pointer = R (*)(Args...);
+  Pointer get() {
+    Pointer f = pointer_.load(std::memory_order_relaxed);
+    return __builtin_expect(f != nullptr, 1) ? f : resolve(false);
+  }
+  // Null if this libc does not have it.
+  Pointer find() {
+    Pointer f = pointer_.load(std::memory_order_relaxed);
+    return f ? f : resolve(true);
+  }
+
+ private:
+  __attribute__((noinline, cold)) Pointer resolve(bool optional) {
+    auto f = reinterpret_cast<Pointer>(find_real(name_, version_, optional));
+    pointer_.store(f, std::memory_order_relaxed);
+    return f;
+  }
+  const char* name_;
+  const char* version_;
+  std::atomic<Pointer> pointer_{nullptr};
+};
+
+template <class R, class... Args>
+class Real<R(Args...) noexcept> : public Real<R(Args...)> {
+ public:
+  using Real<R(Args...)>::Real;
+};
+
+// Names that glibc kept in two versions: the second is the one programs use since 2003.
+inline constexpr const char* kCondVersion = "GLIBC_2.3.2";
+
+// The nonnull and similar attributes of libc's declarations do not matter to a pointer.
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wignored-attributes"
+namespace real {
+#define ROOST_REAL(name) \
+  inline constinit Real<decltype(::name)> name { #name }
+#define ROOST_REAL_AS(name, signature) \
+  inline constinit Real<signature> name { #name }
+#define ROOST_REAL_COND(name) \
+  inline constinit Real<decltype(::name)> name { #name, kCondVersion }
+ROOST_REAL(pthread_create);
+ROOST_REAL(pthread_join);
+ROOST_REAL(pthread_tryjoin_np);
+ROOST_REAL(pthread_timedjoin_np);
+ROOST_REAL_AS(pthread_clockjoin_np, int(pthread_t, void**, clockid_t, const timespec*));
+ROOST_REAL(pthread_detach);
+ROOST_REAL(pthread_cancel);
+ROOST_REAL(pthread_kill);
+ROOST_REAL(pthread_getattr_np);
+ROOST_REAL(pthread_setattr_default_np);
+ROOST_REAL(pthread_setname_np);
+ROOST_REAL(pthread_key_create);
+ROOST_REAL(pthread_key_delete);
+ROOST_REAL(pthread_mutex_lock);
+ROOST_REAL(pthread_mutex_trylock);
+ROOST_REAL(pthread_mutex_timedlock);
+ROOST_REAL_AS(pthread_mutex_clocklock, int(pthread_mutex_t*, clockid_t, const timespec*));
+ROOST_REAL(pthread_mutex_unlock);
+ROOST_REAL(pthread_mutex_consistent);
+ROOST_REAL_COND(pthread_cond_wait);
+ROOST_REAL_COND(pthread_cond_timedwait);
+ROOST_REAL_AS(pthread_cond_clockwait,
+              int(pthread_cond_t*, pthread_mutex_t*, clockid_t, const timespec*));
+ROOST_REAL_COND(pthread_cond_signal);
+ROOST_REAL_COND(pthread_cond_broadcast);
+ROOST_REAL(pthread_rwlock_rdlock);
+ROOST_REAL(pthread_rwlock_wrlock);
+ROOST_REAL(pthread_rwlock_tryrdlock);
+ROOST_REAL(pthread_rwlock_trywrlock);
+ROOST_REAL(pthread_rwlock_timedrdlock);
+ROOST_REAL(pthread_rwlock_timedwrlock);
+ROOST_REAL_AS(pthread_rwlock_clockrdlock, int(pthread_rwlock_t*, clockid_t, const timespec*));
+ROOST_REAL_AS(pthread_rwlock_clockwrlock, int(pthread_rwlock_t*, clockid_t, const timespec*));
+ROOST_REAL(pthread_rwlock_unlock);
+ROOST_REAL(pthread_barrier_wait);
+ROOST_REAL(pthread_barrier_destroy);
+ROOST_REAL(pthread_spin_trylock);
+ROOST_REAL(sem_wait);
+ROOST_REAL(sem_trywait);
+ROOST_REAL(sem_timedwait);
+ROOST_REAL_AS(sem_clockwait, int(sem_t*, clockid_t, const timespec*));
+ROOST_REAL(sem_post);
+ROOST_REAL(nanosleep);
+ROOST_REAL(clock_nanosleep);
+ROOST_REAL(usleep);
+ROOST_REAL(sleep);
+ROOST_REAL_AS(syscall, long(long, long, long, long, long, long, long));
+ROOST_REAL_AS(sched_setaffinity, int(pid_t, size_t, const cpu_set_t*));
+ROOST_REAL_AS(sched_getaffinity, int(pid_t, size_t, cpu_set_t*));
+ROOST_REAL_AS(pthread_setaffinity_np, int(pthread_t, size_t, const cpu_set_t*));
+ROOST_REAL_AS(pthread_getaffinity_np, int(pthread_t, size_t, cpu_set_t*));
+ROOST_REAL_AS(sysconf, long(int));
+ROOST_REAL_AS(prctl, int(int, unsigned long, unsigned long, unsigned long, unsigned long));
+ROOST_REAL(sigaltstack);
+ROOST_REAL_AS(setpriority, int(int, id_t, int));
+ROOST_REAL(nice);
+ROOST_REAL(sched_setscheduler);
+ROOST_REAL(sched_setparam);
+ROOST_REAL(pthread_setschedparam);
+ROOST_REAL(execve);
+ROOST_REAL(execv);
+ROOST_REAL(execvp);
+ROOST_REAL(execvpe);
+ROOST_REAL(fexecve);
+ROOST_REAL_AS(execveat, int(int, const char*, char* const*, char* const*, int));
+ROOST_REAL(posix_spawn);
+ROOST_REAL(posix_spawnp);
+ROOST_REAL_AS(_exit, void(int));
+ROOST_REAL_AS(_Fork, pid_t());
+#undef ROOST_REAL
+#undef ROOST_REAL_AS
+#undef ROOST_REAL_COND
+}  // namespace real
+#pragma GCC diagnostic pop
+
+// Marks a function that replaces libc's of the same name.
+#define ROOST_EXPORT extern "C" __attribute__((visibility("default")))
+
+}  // namespace roost

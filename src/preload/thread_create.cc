@@ -1,0 +1,316 @@
+// pthread_create and the life of a kernel thread: run, finish, wait in the cache, run again.
+#include "preload/thread_create.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "preload/inherit.h"
+#include "preload/lock.h"
+#include "preload/thread_end.h"
+#include "preload/wait.h"
+#include "sched/keeper.h"
+
+namespace roost {
+namespace {
+
+constexpr unsigned kMaxCached = 2048;
+Thread* cache;  // most recently used first
+unsigned n_cached;
+std::atomic<long> live_threads{0};
+pthread_key_t end_key_value;
+std::atomic<std::size_t> default_generation{0};
+
+// What of pthread_attr_t matters to the cache.
+struct Attributes {
+  std::size_t stack_size = 0;
+  std::size_t guard_size = 0;
+  bool detached = false;
+  bool shareable = true;  // a cached thread may serve, and this one may be cached later
+  bool has_mask = false;
+  std::uint64_t mask = 0;
+  bool has_affinity = false;
+  CpuSet affinity;
+};
+
+constinit Real<int(const pthread_attr_t*, sigset_t*)> attr_getsigmask{"pthread_attr_getsigmask_np"};
+
+Attributes read_attributes(const pthread_attr_t* attr) {
+  Attributes a;
+  if (!attr) {
+    // All threads with default attributes are alike until the defaults change.
+    a.guard_size = default_generation.load(std::memory_order_relaxed);
+    return a;
+  }
+  int value = 0;
+  pthread_attr_getdetachstate(attr, &value);
+  a.detached = value == PTHREAD_CREATE_DETACHED;
+  pthread_attr_getinheritsched(attr, &value);
+  if (value == PTHREAD_EXPLICIT_SCHED) a.shareable = false;
+  void* stack = nullptr;
+  pthread_attr_getstack(attr, &stack, &a.stack_size);
+  // Without a stack of the user's glibc's address is null, and getstack subtracts the size.
+  if (reinterpret_cast<std::uintptr_t>(stack) + a.stack_size != 0) a.shareable = false;
+  pthread_attr_getstacksize(attr, &a.stack_size);
+  pthread_attr_getguardsize(attr, &a.guard_size);
+  sigset_t mask;
+  if (auto get = attr_getsigmask.find(); get && get(attr, &mask) == 0) {
+    a.has_mask = true;
+    memcpy(&a.mask, &mask, sizeof a.mask);
+  }
+  CpuSet set;
+  if (pthread_attr_getaffinity_np(attr, sizeof set, reinterpret_cast<cpu_set_t*>(&set)) == 0) {
+    for (std::uint64_t word : set.words) a.has_affinity |= word != ~0ull;
+    a.affinity = set;
+  }
+  return a;
+}
+
+void prepare(Thread* t, void* (*start)(void*), void* argument, const Attributes& a) {
+  t->start = start;
+  t->argument = argument;
+  t->result = nullptr;
+  t->detached = a.detached;
+  t->joiner = nullptr;
+  t->cacheable = a.shareable;
+  t->stack_size = a.stack_size;
+  t->guard_size = a.guard_size;
+  t->cancel_requested.store(false, std::memory_order_relaxed);
+  t->cancel_acted = false;
+  t->keep_out_of_cache.store(false, std::memory_order_relaxed);
+  t->phase.store(Phase::running, std::memory_order_relaxed);
+  Thread* creator = this_thread();
+  t->has_affinity_hint = a.has_affinity || (creator && creator->has_affinity_hint);
+  if (t->has_affinity_hint) t->affinity_hint = a.has_affinity ? a.affinity : creator->affinity_hint;
+}
+
+Thread* take_cached(const Attributes& a) {
+  LockGuard guard(threads_lock);
+  for (Thread** link = &cache; *link; link = &(*link)->next_cached) {
+    Thread* t = *link;
+    if (t->stack_size != a.stack_size || t->guard_size != a.guard_size) continue;
+    *link = t->next_cached;
+    --n_cached;
+    return t;
+  }
+  return nullptr;
+}
+
+void publish_result(Thread* t, void* result) {
+  t->result = result;
+  t->phase.store(Phase::finished, std::memory_order_seq_cst);  // before the look at joiners [lot-1]
+}
+
+// Whether the calling thread, after its destructors, left something in its kernel thread that a
+// successor must not find.
+bool leaves_traces(const Thread* t, const Inherited& state) {
+  return t->keep_out_of_cache.load(std::memory_order_relaxed) || t->owned_mutexes != 0 ||
+         holds_robust_mutex() || (state.signal_mask != 0 && signals_pending());
+}
+
+// The start function returned. True: the kernel thread stays for reuse and the program's thread is
+// over; false: it must end for real.
+bool finish(Thread* t, void* result) {
+  if (!self.record || !t->cacheable || !runtime_active() || !can_reset_thread_storage())
+    return false;
+  // A detached thread ends for real: nobody says when its kernel thread id may be seen again.
+  if (t->detached) return false;
+  run_thread_destructors();
+  Inherited before = inherited_state();
+  if (leaves_traces(t, before)) return false;
+  leave_external();  // it may have ended between roost_enter_blocking and roost_leave_blocking
+  self.record->generation.fetch_add(2, std::memory_order_relaxed);  // its handle ends here
+  block_signals();
+  pthread_setcancelstate(PTHREAD_CANCEL_ENABLE, nullptr);
+  pthread_setcanceltype(PTHREAD_CANCEL_DEFERRED, nullptr);
+  reset_thread_storage();
+  threads_lock.acquire();
+  bool stays =
+      !t->detached && !t->cancel_requested.load(std::memory_order_relaxed) && n_cached < kMaxCached;
+  if (stays) publish_result(t, result);
+  threads_lock.release();
+  if (!stays) {
+    apply_inherited(before);
+    return false;
+  }
+  discard_own_signals();
+  wake_joiners(t);
+  thread_finished();
+  return true;
+}
+
+void await_next_start(Thread* t) {
+  while (!t->assigned.exchange(false, std::memory_order_acquire)) park(nullptr, false);
+  errno = 0;
+  apply_inherited(t->inherited);
+}
+
+void complain_once_about_records() {
+  static std::atomic<bool> said{false};
+  if (said.exchange(true, std::memory_order_relaxed)) return;
+  constexpr char kText[] =
+      "roost: the instance has no free thread record; further threads run unmanaged "
+      "(`--set max_threads=N` when it is created)\n";
+  os::write(2, kText, sizeof kText - 1);
+}
+
+void* kernel_thread(void* data) {
+  auto* t = static_cast<Thread*>(data);
+  self.thread = t;
+  self.tid = t->tid = os::gettid();
+  register_thread(t, pthread_self());
+  pthread_setspecific(end_key_value, t);
+  if (!thread_attach()) complain_once_about_records();
+  t->index = self.index;
+  for (;;) {
+    void* result = t->start(t->argument);
+    if (!finish(t, result)) return result;
+    await_next_start(t);
+  }
+}
+
+int create_kernel_thread(pthread_t* handle, const pthread_attr_t* attr, Thread* t) {
+  // libc's thread is always joinable: whether the program's is detached may change with reuse.
+  pthread_attr_t copy;
+  if (attr) {
+    memcpy(&copy, attr, sizeof copy);
+    pthread_attr_setdetachstate(&copy, PTHREAD_CREATE_JOINABLE);
+  }
+  // The child inherits the affinity: it may start on any core of the instance.
+  unpin_self();
+  int error = real::pthread_create(handle, attr ? &copy : nullptr, kernel_thread, t);
+  repin_self();
+  return error;
+}
+
+// libc registers a robust list for each thread it makes.
+bool made_by_libc() {
+  void* head = nullptr;
+  std::size_t length = 0;
+  long error = os::raw_syscall(SYS_get_robust_list, 0, os::arg(&head), os::arg(&length));
+  return error < 0 || head;
+}
+
+// Whether the calling thread, older than Roost, was created detached.
+bool is_detached() {
+  if (os::gettid() == os::getpid()) return false;
+  pthread_attr_t attributes;
+  if (real::pthread_getattr_np(pthread_self(), &attributes) != 0) return false;
+  int state = PTHREAD_CREATE_JOINABLE;
+  pthread_attr_getdetachstate(&attributes, &state);
+  pthread_attr_destroy(&attributes);
+  return state == PTHREAD_CREATE_DETACHED;
+}
+
+}  // namespace
+
+Lock threads_lock;
+
+void cache_thread(Thread* t) {
+  t->next_cached = cache;
+  cache = t;
+  ++n_cached;
+}
+
+int create_thread(pthread_t* handle, const pthread_attr_t* attr, void* (*start)(void*),
+                  void* argument) {
+  if (!runtime_active() || inside_roost())
+    return real::pthread_create(handle, attr, start, argument);
+  keeper_ensure();
+  Attributes attributes = read_attributes(attr);
+  if (attributes.shareable) {
+    if (Thread* t = take_cached(attributes)) {
+      prepare(t, start, argument, attributes);
+      t->inherited = inherited_state();
+      if (attributes.has_mask) t->inherited.signal_mask = attributes.mask;
+      *handle = t->handle;
+      thread_started();
+      ThreadIndex index = t->index;
+      t->assigned.store(true, std::memory_order_release);
+      unpark(index);
+      return 0;
+    }
+  }
+  Thread* t = allocate_thread();
+  if (!t) return EAGAIN;
+  prepare(t, start, argument, attributes);
+  thread_started();
+  int error = create_kernel_thread(handle, attr, t);
+  if (error) {
+    live_threads.fetch_sub(1, std::memory_order_relaxed);
+    free_thread(t);
+    return error;
+  }
+  // The new thread registers itself as well; it may even have ended by now, but not been joined.
+  if (!attributes.detached) register_thread(t, *handle);
+  return 0;
+}
+
+pthread_key_t end_key() { return end_key_value; }
+
+void thread_started() { live_threads.fetch_add(1, std::memory_order_relaxed); }
+
+void thread_finished() {
+  // The kernel threads in the cache and the keeper would keep the process alive.
+  if (live_threads.fetch_sub(1, std::memory_order_acq_rel) == 1) exit(0);
+}
+
+void threads_start() {
+  real::pthread_key_create(&end_key_value, on_thread_end);
+  adopt_thread();
+}
+
+void adopt_thread() {
+  Thread* t = this_thread();
+  if (!t && made_by_libc()) {
+    t = allocate_thread();
+    if (!t) return;
+    self.thread = t;
+    t->tid = self.tid = os::gettid();
+    t->detached = is_detached();
+    register_thread(t, pthread_self());
+    pthread_setspecific(end_key_value, t);
+    thread_started();
+  }
+  if (t) t->index = self.index;
+}
+
+void threads_after_fork() {
+  threads_lock.reset();
+  cache = nullptr;
+  n_cached = 0;
+  live_threads.store(1, std::memory_order_relaxed);
+  Thread* t = this_thread();
+  reset_table(t);
+  if (!t) return;
+  t->tid = self.tid = os::gettid();
+  t->index = self.index;
+  t->detached = false;
+  t->joiner = nullptr;
+}
+
+ROOST_EXPORT int pthread_create(pthread_t* handle, const pthread_attr_t* attr,
+                                void* (*start)(void*), void* argument) noexcept {
+  return create_thread(handle, attr, start, argument);
+}
+
+ROOST_EXPORT int pthread_setattr_default_np(const pthread_attr_t* attr) noexcept {
+  default_generation.fetch_add(1, std::memory_order_relaxed);
+  return real::pthread_setattr_default_np(attr);
+}
+
+ROOST_EXPORT int thrd_create(thrd_t* handle, thrd_start_t start, void* argument) {
+  // As in glibc: the int comes back in the register that holds the pointer.
+  auto as_posix = reinterpret_cast<void* (*)(void*)>(reinterpret_cast<void*>(start));
+  switch (create_thread(handle, nullptr, as_posix, argument)) {
+    case 0:
+      return thrd_success;
+    case EAGAIN:
+    case ENOMEM:
+      return thrd_nomem;
+    default:
+      return thrd_error;
+  }
+}
+
+}  // namespace roost

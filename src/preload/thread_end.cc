@@ -1,0 +1,222 @@
+// pthread_join and its variants, detach, cancel, kill: against the program's threads, not the
+// kernel's.
+#include "preload/thread_end.h"
+
+#include <errno.h>
+#include <limits.h>
+
+#include "preload/thread_create.h"
+#include "preload/wait.h"
+
+namespace roost {
+namespace {
+
+enum class JoinKind { wait, attempt };
+
+bool is_over(const Thread* t) { return t->phase.load(std::memory_order_acquire) != Phase::running; }
+
+// Waits until the thread is over. 0, or the error the join returns.
+int await_end(Thread* t, const Deadline* deadline) {
+  LotHost host(deadline, false, true);
+  LotWaiter waiter;
+  waiter.key = t;
+  LotBucketOf& bucket = bucket_of(t);
+  while (!is_over(t)) {
+    if (!begin_signal_wait<RealWorld>(bucket, waiter, host, [&] { return !is_over(t); })) break;
+    switch (end_signal_wait<RealWorld>(bucket, waiter, host)) {
+      case WaitResult::timed_out:
+        return ETIMEDOUT;
+      case WaitResult::cancelled:
+        return ECANCELED;
+      default:
+        break;
+    }
+    waiter.woken.store(0, std::memory_order_relaxed);
+  }
+  return 0;
+}
+
+int join(pthread_t handle, void** result, JoinKind kind, const Deadline* deadline) {
+  Thread* t = find_thread(handle);
+  Thread* me = this_thread();
+  if (!t) {
+    return without_core([&] {
+      if (kind == JoinKind::attempt) return real::pthread_tryjoin_np(handle, result);
+      if (!deadline) return real::pthread_join(handle, result);
+      if (deadline->realtime) return real::pthread_timedjoin_np(handle, result, &deadline->at);
+      return real::pthread_clockjoin_np(handle, result, CLOCK_MONOTONIC, &deadline->at);
+    });
+  }
+  if (kind == JoinKind::wait) test_cancel();
+  threads_lock.acquire();
+  int error = 0;
+  if (t->detached) {
+    error = EINVAL;
+  } else if (kind == JoinKind::attempt && !is_over(t)) {
+    error = EBUSY;
+  } else if (t == me || (me && me->joiner == t)) {
+    error = EDEADLK;
+  } else if (t->joiner) {
+    error = EINVAL;
+  } else {
+    t->joiner = me ? me : t;
+  }
+  threads_lock.release();
+  if (error) return error;
+  error = await_end(t, deadline);
+  if (error) {
+    threads_lock.acquire();
+    t->joiner = nullptr;
+    threads_lock.release();
+    if (error != ECANCELED) return error;
+    act_on_cancel();
+    return join(handle, result, kind, deadline);
+  }
+  if (t->phase.load(std::memory_order_acquire) == Phase::finished) {
+    if (result) *result = t->result;
+    LockGuard guard(threads_lock);
+    t->joiner = nullptr;
+    cache_thread(t);
+    return 0;
+  }
+  // The kernel thread is a few instructions from its end.
+  error = without_core([&] { return real::pthread_join(handle, result); });
+  free_thread(t);
+  return error;
+}
+
+int detach(pthread_t handle) {
+  Thread* t = find_thread(handle);
+  if (!t) return real::pthread_detach(handle);
+  bool ending = false;
+  {
+    LockGuard guard(threads_lock);
+    if (t->detached || t->joiner) return EINVAL;
+    t->detached = true;
+    Phase phase = t->phase.load(std::memory_order_relaxed);
+    if (phase == Phase::finished) cache_thread(t);
+    ending = phase == Phase::ending;
+  }
+  if (!ending) return 0;
+  int error = real::pthread_detach(handle);
+  free_thread(t);
+  return error;
+}
+
+int cancel(pthread_t handle) {
+  Thread* t = find_thread(handle);
+  if (!t) return real::pthread_cancel(handle);
+  ThreadIndex index = kNoThread;
+  {
+    LockGuard guard(threads_lock);
+    Phase phase = t->phase.load(std::memory_order_relaxed);
+    if (phase == Phase::finished) return 0;
+    if (phase == Phase::running) {
+      t->cancel_requested.store(true, std::memory_order_seq_cst);
+      index = t->index;
+    }
+    if (t != this_thread()) {
+      int error = real::pthread_cancel(handle);
+      if (error) return error;
+    }
+  }
+  if (t == this_thread()) return real::pthread_cancel(handle);  // may not return
+  // Whatever Roost wait it is in, it looks at the request again.
+  if (index != kNoThread) unpark(index);
+  return 0;
+}
+
+}  // namespace
+
+bool cancel_enabled() {
+  int state;
+  pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
+  pthread_setcancelstate(state, nullptr);
+  return state == PTHREAD_CANCEL_ENABLE;
+}
+
+void act_on_cancel() {
+  pthread_testcancel();
+  // It returned: libc unwinds this thread already, and we are in one of its handlers.
+  this_thread()->cancel_acted = true;
+}
+
+void wake_joiners(Thread* t) {
+  LotHost host;
+  if (!lot.may_have_waiters(t)) return;
+  signal_waiters<RealWorld>(bucket_of(t), t, UINT_MAX, host, [](LotWaiter&) { return true; });
+}
+
+void on_thread_end(void* data) {
+  auto* t = static_cast<Thread*>(data);
+  // The program's own destructors may still use threads' functions: stay until the last round.
+  if (++t->end_rounds < PTHREAD_DESTRUCTOR_ITERATIONS) {
+    pthread_setspecific(end_key(), t);
+    return;
+  }
+  threads_lock.acquire();
+  t->phase.store(Phase::ending, std::memory_order_seq_cst);
+  bool detached = t->detached;
+  threads_lock.release();
+  thread_finished();
+  if (detached) {
+    real::pthread_detach(pthread_self());
+    free_thread(t);
+  } else {
+    wake_joiners(t);
+  }
+  self.thread = nullptr;
+  if (self.record) thread_detach();
+}
+
+ROOST_EXPORT int pthread_join(pthread_t handle, void** result) {
+  return join(handle, result, JoinKind::wait, nullptr);
+}
+ROOST_EXPORT int pthread_tryjoin_np(pthread_t handle, void** result) noexcept {
+  return join(handle, result, JoinKind::attempt, nullptr);
+}
+ROOST_EXPORT int pthread_clockjoin_np(pthread_t handle, void** result, clockid_t clock,
+                                      const timespec* at) {
+  if (!at) return join(handle, result, JoinKind::wait, nullptr);
+  if (!supported(clock)) return EINVAL;
+  Deadline deadline = deadline_of(at, clock);
+  Thread* t = find_thread(handle);
+  if (!valid(at) && t && !is_over(t)) return EINVAL;
+  return join(handle, result, JoinKind::wait, &deadline);
+}
+ROOST_EXPORT int pthread_timedjoin_np(pthread_t handle, void** result, const timespec* at) {
+  return pthread_clockjoin_np(handle, result, CLOCK_REALTIME, at);
+}
+ROOST_EXPORT int pthread_detach(pthread_t handle) noexcept { return detach(handle); }
+ROOST_EXPORT int pthread_cancel(pthread_t handle) { return cancel(handle); }
+
+ROOST_EXPORT int pthread_kill(pthread_t handle, int signal) noexcept {
+  Thread* t = find_thread(handle);
+  // Also in handlers: then the lock may be held by what they interrupted.
+  if (!t || t == this_thread() || inside_roost()) return real::pthread_kill(handle, signal);
+  LockGuard guard(threads_lock);
+  // A finished thread's kernel thread must not get the signal: it may soon be another thread.
+  if (t->phase.load(std::memory_order_acquire) == Phase::finished) {
+    return signal < 0 || signal > 64 ? EINVAL : 0;
+  }
+  return real::pthread_kill(handle, signal);
+}
+
+ROOST_EXPORT int pthread_getattr_np(pthread_t handle, pthread_attr_t* attr) noexcept {
+  int error = real::pthread_getattr_np(handle, attr);
+  Thread* t = find_thread(handle);
+  if (error == 0 && t && t->detached) pthread_attr_setdetachstate(attr, PTHREAD_CREATE_DETACHED);
+  return error;
+}
+
+ROOST_EXPORT int thrd_join(thrd_t handle, int* result) {
+  void* value = nullptr;
+  if (join(handle, &value, JoinKind::wait, nullptr) != 0) return thrd_error;
+  if (result) *result = static_cast<int>(reinterpret_cast<std::intptr_t>(value));
+  return thrd_success;
+}
+ROOST_EXPORT int thrd_detach(thrd_t handle) {
+  return detach(handle) == 0 ? thrd_success : thrd_error;
+}
+
+}  // namespace roost

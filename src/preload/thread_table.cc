@@ -1,0 +1,93 @@
+// The table of the process's threads by handle.
+#include <sys/mman.h>
+
+#include "preload/lock.h"
+#include "preload/thread.h"
+
+namespace roost {
+namespace {
+
+constexpr unsigned kBuckets = 1024;
+Thread* table[kBuckets];
+Lock table_lock;
+Thread* slab;
+unsigned slab_left;
+Thread* retired;  // Thread structures of threads that ended for good
+
+unsigned bucket(pthread_t handle) {
+  return static_cast<unsigned>((handle >> 6) * 0x9e3779b97f4a7c15ull >> 54) & (kBuckets - 1);
+}
+
+}  // namespace
+
+Thread* allocate_thread() {
+  LockGuard guard(table_lock);
+  Thread* t = retired;
+  if (t) {
+    retired = t->next_in_table;
+  } else {
+    if (slab_left == 0) {
+      constexpr std::size_t kSlab = 64 * 1024;
+      void* memory =
+          mmap(nullptr, kSlab, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+      if (memory == MAP_FAILED) return nullptr;
+      slab = static_cast<Thread*>(memory);
+      slab_left = kSlab / sizeof(Thread);
+    }
+    t = slab++;
+    --slab_left;
+  }
+  __builtin_memset(static_cast<void*>(t), 0, sizeof *t);
+  t->index = kNoThread;
+  return t;
+}
+
+void free_thread(Thread* t) {
+  LockGuard guard(table_lock);
+  if (t->registered.load(std::memory_order_relaxed)) {
+    Thread** link = &table[bucket(t->handle)];
+    while (*link && *link != t) link = &(*link)->next_in_table;
+    if (*link) *link = t->next_in_table;
+  }
+  t->next_in_table = retired;
+  retired = t;
+}
+
+void register_thread(Thread* t, pthread_t handle) {
+  LockGuard guard(table_lock);
+  if (t->registered.exchange(true, std::memory_order_acq_rel)) return;
+  t->handle = handle;
+  Thread*& head = table[bucket(handle)];
+  t->next_in_table = head;
+  head = t;
+}
+
+Thread* find_thread(pthread_t handle) {
+  LockGuard guard(table_lock);
+  Thread* t = table[bucket(handle)];
+  while (t && t->handle != handle) t = t->next_in_table;
+  return t;
+}
+
+Thread* find_thread_by_tid(std::int32_t tid) {
+  LockGuard guard(table_lock);
+  for (Thread* head : table) {
+    for (Thread* t = head; t; t = t->next_in_table) {
+      if (t->tid == tid) return t;
+    }
+  }
+  return nullptr;
+}
+
+// The other threads do not exist in the child; their structures are left where they are.
+void reset_table(Thread* survivor) {
+  table_lock.reset();
+  for (Thread*& head : table) head = nullptr;
+  retired = nullptr;
+  if (!survivor) return;
+  survivor->registered.store(false, std::memory_order_relaxed);
+  survivor->handle = pthread_self();
+  register_thread(survivor, survivor->handle);
+}
+
+}  // namespace roost

@@ -1,0 +1,59 @@
+// The parking lot of this process and how its waiters sleep and wake.
+#include "preload/wait.h"
+
+#include "os/sys.h"
+
+namespace roost {
+
+constinit Lot lot;
+
+void wake_all_who_retry() {
+  lot.for_each_bucket([](LotBucketOf& bucket) {
+    if (bucket.count.load(std::memory_order_relaxed) == 0) return;
+    // The bucket's lock keeps the waiters where they are; waking inside it is dear, and rare.
+    bucket.acquire();
+    for (LotWaiter* w = bucket.head; w; w = w->next) {
+      if (!w->retries || w->woken.exchange(1, std::memory_order_acq_rel)) continue;
+      LotHost::wake(w->thread, w);
+    }
+    bucket.release();
+  });
+}
+
+WaitResult LotHost::sleep(LotWaiter& waiter) {
+  for (;;) {
+    if (waiter.woken.load(std::memory_order_acquire)) return WaitResult::woken;
+    if (cancellable_ && cancel_requested()) return WaitResult::cancelled;
+    Park ended = Park::woken;
+    if (waiter.thread != kNoThread) {
+      ended = park(deadline_, interruptible_);
+    } else {
+      int slept =
+          os::futex_wait(&waiter.woken, 0, os::FutexScope::process,
+                         deadline_ ? &deadline_->at : nullptr, deadline_ && deadline_->realtime);
+      if (slept == -ETIMEDOUT) ended = Park::timed_out;
+      if (slept == -EINTR && interruptible_) ended = Park::interrupted;
+    }
+    if (waiter.woken.load(std::memory_order_acquire)) return WaitResult::woken;
+    if (ended == Park::timed_out) return WaitResult::timed_out;
+    if (ended == Park::interrupted) return WaitResult::interrupted;
+  }
+}
+
+void LotHost::await_signal(LotWaiter& waiter) {
+  // The signaller has taken the waiter out of the queue and is a few instructions from waking it.
+  deadline_ = nullptr;
+  interruptible_ = cancellable_ = false;
+  sleep(waiter);
+}
+
+void LotHost::wake(ThreadIndex thread, LotWaiter* waiter) {
+  if (thread != kNoThread) {
+    unpark(thread);
+  } else {
+    // The waiter may be gone by now; a futex wake on its address is then a spurious one.
+    os::futex_wake(&waiter->woken, 1, os::FutexScope::process);
+  }
+}
+
+}  // namespace roost

@@ -1,0 +1,81 @@
+// How interposed functions wait: in the parking lot, or in libc's own call with the core given
+// away.
+//
+// One file a libc family uses these; nothing here is specific to a family. errno is left alone.
+#pragma once
+
+#include <errno.h>
+#include <time.h>
+
+#include "preload/real.h"
+#include "preload/thread.h"
+#include "sched/runtime.h"
+
+namespace roost {
+
+// 4096 buckets of a cache line: with thousands of live locks two seldom share a bucket.
+using Lot = ParkingLot<RealWorld, 4096>;
+using LotWaiter = Waiter<RealWorld>;
+using LotBucketOf = LotBucket<RealWorld>;
+extern constinit Lot lot;
+
+// Makes every waiter of the retry protocol look again at what it waits for.
+void wake_all_who_retry();
+
+inline LotBucketOf& bucket_of(const void* key) { return lot.bucket(key); }
+
+// The lot's host in a real process: managed threads park on their record, others on the waiter.
+class LotHost {
+ public:
+  explicit LotHost(const Deadline* deadline = nullptr, bool interruptible = false,
+                   bool cancellable = false)
+      : deadline_(deadline),
+        interruptible_(interruptible),
+        cancellable_(cancellable && cancel_enabled()) {}
+
+  ThreadIndex self() const { return can_park() ? roost::self.index : kNoThread; }
+  WaitResult sleep(LotWaiter& waiter);
+  void await_signal(LotWaiter& waiter);
+  static void wake(ThreadIndex thread, LotWaiter* waiter);
+
+ private:
+  const Deadline* deadline_;
+  bool interruptible_;
+  bool cancellable_;
+};
+
+// True in a signal handler that interrupted Roost itself: waits go to libc, wakes are deferred.
+inline bool inside_roost() { return self.depth != 0; }
+
+// Whether a timed call's timespec is one POSIX accepts; only looked at when the call would block.
+inline bool valid(const timespec* at) { return at->tv_nsec >= 0 && at->tv_nsec < 1'000'000'000; }
+inline bool supported(clockid_t clock) {
+  return clock == CLOCK_REALTIME || clock == CLOCK_MONOTONIC;
+}
+// A time before the epoch has passed; the kernel would call it invalid.
+inline Deadline deadline_of(const timespec* at, clockid_t clock) {
+  return {at->tv_sec < 0 ? timespec{} : *at, clock == CLOCK_REALTIME};
+}
+
+// Runs libc's blocking call with the core given away, and gets a core again before returning; also
+// when the thread is cancelled inside. For any thread: unmanaged ones just make the call.
+template <class Call>
+auto without_core(const Call& call) {
+  using Result = decltype(call());
+  if (!can_park()) return call();
+  struct Frame {
+    const Call* call;
+    Result result;
+  } frame{&call, Result{}};
+  enter_external();
+  roost_call_cancellable(
+      [](void* data) {
+        auto* f = static_cast<Frame*>(data);
+        f->result = (*f->call)();
+      },
+      &frame, [](void*) { leave_external(); }, nullptr);
+  leave_external();
+  return frame.result;
+}
+
+}  // namespace roost

@@ -1,0 +1,55 @@
+// Giving up the core: sched_yield, spin locks, and sleeping for a time.
+//
+// A yield hands the core to a READY thread if there is one, else it is the kernel's yield. A sleep
+// gives the core away and is libc's own call, so its result, EINTR and cancellation are libc's.
+#include <errno.h>
+
+#include "os/sys.h"
+#include "preload/wait.h"
+
+namespace roost {
+namespace {
+
+int yield() {
+  if (!can_park() || !yield_core()) os::yield();
+  return 0;
+}
+
+}  // namespace
+
+ROOST_EXPORT int sched_yield() noexcept { return yield(); }
+ROOST_EXPORT int pthread_yield() noexcept { return yield(); }
+ROOST_EXPORT void thrd_yield() { yield(); }
+
+ROOST_EXPORT int pthread_spin_lock(pthread_spinlock_t* lock) noexcept {
+  // The holder is at work on another core, or READY behind us: then only a yield helps.
+  constexpr unsigned kSpinsBeforeYield = 100;
+  for (unsigned spins = 0;; ++spins) {
+    if (real::pthread_spin_trylock(lock) == 0) return 0;
+    if (spins < kSpinsBeforeYield) {
+      cpu_pause();
+    } else {
+      yield();
+    }
+  }
+}
+
+ROOST_EXPORT int nanosleep(const timespec* time, timespec* left) {
+  return without_core([&] { return real::nanosleep(time, left); });
+}
+ROOST_EXPORT int clock_nanosleep(clockid_t clock, int flags, const timespec* time, timespec* left) {
+  return without_core([&] { return real::clock_nanosleep(clock, flags, time, left); });
+}
+ROOST_EXPORT int usleep(useconds_t time) {
+  return without_core([&] { return real::usleep(time); });
+}
+ROOST_EXPORT unsigned sleep(unsigned time) {
+  return without_core([&] { return real::sleep(time); });
+}
+ROOST_EXPORT int thrd_sleep(const timespec* time, timespec* left) {
+  int result = without_core([&] { return real::clock_nanosleep(CLOCK_REALTIME, 0, time, left); });
+  if (result == 0) return 0;
+  return result == EINTR ? -1 : -2;
+}
+
+}  // namespace roost

@@ -1,0 +1,229 @@
+// The keeper thread: leader election, death watch, watchdog.
+#include "sched/keeper.h"
+
+#include <errno.h>
+#include <linux/close_range.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/prctl.h>
+
+#include "sched/runtime_os.h"
+
+namespace roost {
+namespace {
+
+constexpr Nanoseconds kBusyTick = 4'000'000;    // while threads wait for cores
+constexpr Nanoseconds kQuietTick = 10'000'000;  // otherwise; deaths wake the leader at once
+constexpr std::uint32_t kGraceTicks = 2;
+
+Segment* segment = nullptr;
+ProcessIndex process = kNoProcess;
+LibcThreads libc_threads;
+std::atomic<std::uint32_t> started{0};
+
+// The leader's memory between looks.
+std::uint32_t last_passes[1024];
+Nanoseconds last_moved[1024];
+Nanoseconds patience;    // the policy's parameter of that name
+Nanoseconds busy_since;  // since when threads have been waiting for cores, 0: none are
+struct Watch {
+  int fd;
+  std::uint32_t word;  // the slot's word when the watch was opened: whom it watches
+};
+Watch watches[kMaxProcesses];
+pollfd pidfds[kMaxProcesses];
+int watched_end;  // no slot from here on is in use
+
+ProcessState state_of_slot(const ProcessSlot<RealWorld>& slot) {
+  return process_state(slot.state.load(std::memory_order_acquire));
+}
+
+// Frees every core whose owner belongs to `dead`.
+bool release_cores_of(Segment& s, ProcessIndex dead) {
+  bool found = false;
+  for (CoreIndex core = 0; core < s.header->n_cores; ++core) {
+    std::uint32_t owner = s.cores[core].owner.load(std::memory_order_acquire);
+    ThreadIndex thread = (owner & ~kClaimedCore) - 1;
+    if (owner == 0 || thread >= s.header->n_threads || s.threads[thread].process != dead) continue;
+    if ((owner & kClaimedCore) && state_of_slot(s.processes[dead]) != ProcessState::dead) continue;
+    found = true;
+    if (s.cores[core].owner.compare_exchange_strong(owner, kClaimedCore,
+                                                    std::memory_order_acq_rel)) {
+      runtime_ledger().release(core);
+    }
+  }
+  return found;
+}
+
+void free_records_of(Segment& s, ProcessIndex dead) {
+  for (ThreadIndex i = 0; i < s.header->n_threads; ++i) {
+    if (!(s.thread_bits[i / 64].load(std::memory_order_relaxed) >> (i % 64) & 1)) continue;
+    if (s.threads[i].process == dead) segment_free_thread(s, i);
+  }
+}
+
+void retire_slot(Segment& s, ProcessSlot<RealWorld>& slot) {
+  for (int i = 0; i < kCounters; ++i) {
+    s.header->retired[i].fetch_add(slot.retired[i].load(std::memory_order_relaxed),
+                                   std::memory_order_relaxed);
+  }
+  slot.state.store(
+      with_process_state(slot.state.load(std::memory_order_relaxed), ProcessState::free),
+      std::memory_order_release);
+}
+
+bool image_replaced(const ProcessSlot<RealWorld>& slot) {
+  std::int32_t keeper = slot.keeper_tid.load(std::memory_order_relaxed);
+  return slot.exec_pending.load(std::memory_order_relaxed) && keeper &&
+         os::tgkill(slot.pid, keeper, 0) == -ESRCH;
+}
+
+// Opens the watch on a slot's tenant. False if it is gone already.
+bool open_watch(const ProcessSlot<RealWorld>& slot, std::uint32_t word, Watch& watch) {
+  watch = {os::pidfd_open(slot.pid), word};
+  return os::process_alive(slot.pid, slot.start_time);
+}
+
+void watch_process(Segment& s, ProcessIndex index) {
+  ProcessSlot<RealWorld>& slot = s.processes[index];
+  pollfd& polled = pidfds[index];
+  Watch& watch = watches[index];
+  std::uint32_t word = slot.state.load(std::memory_order_acquire);
+  ProcessState state = process_state(word);
+  bool same_tenant = watch.word / kNextTenant == word / kNextTenant;
+  if (polled.fd >= 0 &&
+      (!same_tenant || state == ProcessState::free || state == ProcessState::dead)) {
+    os::close(polled.fd);
+    polled = {-1, 0, 0};
+  }
+  if (state == ProcessState::free) return;
+  if (state != ProcessState::dead) {
+    bool gone = polled.fd >= 0 && polled.revents != 0;
+    if (polled.fd < 0) {
+      gone = !open_watch(slot, word, watch);
+      polled = {watch.fd < 0 ? -1 : watch.fd, POLLIN, 0};
+    }
+    if (!gone && !image_replaced(slot)) return;
+    // Judged by the word we read: if the slot has changed hands since, this does nothing.
+    if (!slot.state.compare_exchange_strong(word, with_process_state(word, ProcessState::dead),
+                                            std::memory_order_acq_rel)) {
+      return;
+    }
+    slot.dead_ticks = 0;
+    s.header->reclaimed.fetch_add(1, std::memory_order_relaxed);
+  }
+  keeper_reclaim(s, index);
+}
+
+void watch_core(Segment& s, CoreIndex core, Nanoseconds now) {
+  std::uint32_t passes = s.cores[core].passes.load(std::memory_order_relaxed);
+  bool moved = passes != last_passes[core];
+  last_passes[core] = passes;
+  if (moved) {
+    last_moved[core] = now;
+    return;
+  }
+  std::uint32_t owner = s.cores[core].owner.load(std::memory_order_acquire);
+  ThreadIndex thread = owner - 1;
+  if (owner == 0 || (owner & kClaimedCore) || thread >= s.header->n_threads) return;
+  ThreadRecord<RealWorld>& record = s.threads[thread];
+  std::uint32_t word = record.state.load(std::memory_order_acquire);
+  if (state_of(word) != State::running || core_of(word) != core || record.process >= kMaxProcesses)
+    return;
+  char run_state = os::thread_run_state(s.processes[record.process].pid,
+                                        record.tid.load(std::memory_order_relaxed));
+  bool sleeps = run_state != 'R';
+  if (!sleeps && now - (last_moved[core] > busy_since ? last_moved[core] : busy_since) < patience)
+    return;
+  if (s.cores[core].passes.load(std::memory_order_relaxed) != passes) return;
+  runtime_ledger().rescue(core, thread, sleeps);
+}
+
+void lead() {
+  for (;;) {
+    keeper_look(*segment, process);
+    bool busy = runtime_ledger().any_queued();
+    timespec timeout = os::to_timespec(busy ? kBusyTick : kQuietTick);
+    long polled = os::raw_syscall(SYS_ppoll, os::arg(pidfds), watched_end, os::arg(&timeout), 0, 0);
+    // More processes than this one may have files: then the start times are asked, at every tick.
+    if (polled < 0 && polled != -EINTR) os::raw_syscall(SYS_nanosleep, os::arg(&timeout), 0);
+  }
+}
+
+void* keeper_main(void*) {
+  os::raw_syscall(SYS_prctl, PR_SET_NAME, os::arg("roost-keeper"));
+  // A private, empty file table: nothing of the program is kept open here, nothing of ours shows
+  // there.
+  long closed = os::raw_syscall(SYS_close_range, 0, ~0u, CLOSE_RANGE_UNSHARE);
+  if (closed < 0) return nullptr;  // before Linux 5.9: others of the instance may still watch
+  segment->processes[process].keeper_tid.store(os::gettid(), std::memory_order_relaxed);
+  unpin_self();
+  for (pollfd& polled : pidfds) polled = {-1, 0, 0};
+  if (libc_threads.mutex_lock(&segment->header->leader) == EOWNERDEAD) {
+    libc_threads.mutex_consistent(&segment->header->leader);
+  }
+  lead();
+  return nullptr;
+}
+
+}  // namespace
+
+void keeper_bind(Segment& s, ProcessIndex p, const LibcThreads& libc) {
+  segment = &s;
+  process = p;
+  libc_threads = libc;
+  const Policy* policy = find_policy(s.header->policy);
+  int parameter = policy ? find_parameter(*policy, "patience") : -1;
+  patience = parameter < 0 ? 20'000'000 : s.header->parameters[parameter];
+}
+
+bool keeper_started() { return started.load(std::memory_order_relaxed) != 0; }
+
+void keeper_after_fork() { started.store(0, std::memory_order_relaxed); }
+
+void keeper_ensure() {
+  if (started.load(std::memory_order_relaxed)) return;
+  if (started.exchange(1, std::memory_order_acq_rel)) return;
+  std::uint64_t all = ~0ull, before;
+  os::raw_syscall(SYS_rt_sigprocmask, SIG_SETMASK, os::arg(&all), os::arg(&before), 8);
+  pthread_attr_t attributes;
+  pthread_attr_init(&attributes);
+  pthread_attr_setstacksize(&attributes, 128 * 1024);
+  pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+  pthread_t thread;
+  if (libc_threads.create(&thread, &attributes, keeper_main, nullptr) != 0) {
+    started.store(0, std::memory_order_release);
+  }
+  pthread_attr_destroy(&attributes);
+  os::raw_syscall(SYS_rt_sigprocmask, SIG_SETMASK, os::arg(&before), 0, 8);
+}
+
+bool keeper_reclaim(Segment& s, ProcessIndex dead) {
+  ProcessSlot<RealWorld>& slot = s.processes[dead];
+  // The records are freed later; until then a queued one is dropped and stays unreachable.
+  runtime_ledger().purge(dead, [](ThreadIndex) {});
+  bool found = release_cores_of(s, dead);
+  if (found || ++slot.dead_ticks < kGraceTicks) return false;
+  free_records_of(s, dead);
+  retire_slot(s, slot);
+  return true;
+}
+
+void keeper_look(Segment& s, ProcessIndex own) {
+  watched_end = 0;
+  for (ProcessIndex i = 0; i < s.header->n_processes; ++i) {
+    if (i == own) continue;
+    watch_process(s, i);
+    if (pidfds[i].fd >= 0) watched_end = i + 1;
+  }
+  // Without READY threads an idle owner harms nobody.
+  if (!runtime_ledger().any_queued()) {
+    busy_since = 0;
+    return;
+  }
+  Nanoseconds now = os::now();
+  if (busy_since == 0) busy_since = now;
+  for (CoreIndex core = 0; core < s.header->n_cores; ++core) watch_core(s, core, now);
+}
+
+}  // namespace roost

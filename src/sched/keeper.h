@@ -1,0 +1,31 @@
+// The keeper: one helper thread per process that needs one; the leader among them watches the
+// instance.
+//
+// A process starts its keeper before it waits for a core or creates a thread, so whenever a thread
+// is READY somebody watches, and single-threaded programs on a quiet machine start none. Keepers
+// queue on a robust lock in the segment; the kernel hands it on when the leader dies. The leader
+//   - waits for the death of any process (pidfd) and gives back what it held,
+//   - grants on the core of a thread that sleeps in a call Roost does not know (the watchdog).
+// It runs with all signals blocked and a file table of its own, so the program never sees its
+// files.
+#pragma once
+
+#include "sched/runtime.h"
+
+namespace roost {
+
+void keeper_bind(Segment& segment, ProcessIndex process, const LibcThreads& libc);
+// Starts this process's keeper unless it runs. Must not be called inside a Critical section.
+void keeper_ensure();
+bool keeper_started();
+void keeper_after_fork();
+
+// By the leader alone: gives back what a process in state `dead` held: cores at once, records and
+// slot after a grace in which a grant already under way may still reach them. True once all is
+// free.
+bool keeper_reclaim(Segment& segment, ProcessIndex dead);
+
+// One look at the instance, exposed for tests: dead processes, then the watchdog.
+void keeper_look(Segment& segment, ProcessIndex own);
+
+}  // namespace roost

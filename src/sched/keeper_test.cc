@@ -1,0 +1,258 @@
+// Processes that share an instance: they come, wait for each other's cores, are killed, and leave.
+// Everything happens in children, since attaching changes a process for good.
+#include "sched/keeper.h"
+
+#include <gtest/gtest.h>
+#include <pthread.h>
+#include <sched.h>
+
+#include <thread>
+
+#include "os/child_test.h"
+#include "sched/runtime_os.h"
+#include "segment/instance_test.h"
+
+namespace roost {
+namespace {
+
+constexpr LibcThreads kLibc = {pthread_create, pthread_mutex_lock, pthread_mutex_consistent};
+
+// The kernel's number of a CPU this process may use.
+std::uint16_t some_cpu() {
+  cpu_set_t mask;
+  sched_getaffinity(0, sizeof mask, &mask);
+  std::uint16_t cpu = 0;
+  while (!CPU_ISSET(cpu, &mask)) ++cpu;
+  return cpu;
+}
+
+// An instance of one core, so that a second thread has to wait.
+struct OneCore : testing::Test {
+  TestInstance instance{1};
+  OneCore() {
+    SegmentConfig& config = instance.config();
+    config.cores[0].os_cpu = some_cpu();
+    const Policy& policy = *find_policy("coop");
+    config.policy = policy.name;
+    config.policy_layout = policy.layout;
+    for (unsigned i = 0; i < policy.n_parameters; ++i) {
+      config.parameters[i] = policy.parameters[i].standard;
+    }
+  }
+  int start() { return runtime_start(instance.config(), kLibc); }
+};
+
+// The child of a member becomes a member of its own.
+void join() {
+  runtime_after_fork();
+  if (!runtime_active() || !has_core()) _exit(1);
+}
+
+Segment& segment() { return const_cast<Segment&>(runtime_segment()); }
+
+ProcessIndex slot_of(pid_t pid) {
+  for (ProcessIndex i = 0; i < kMaxProcesses; ++i) {
+    const ProcessSlot<RealWorld>& slot = segment().processes[i];
+    bool used = process_state(slot.state.load()) != ProcessState::free;
+    if (used && slot.pid == pid) return i;
+  }
+  return kNoProcess;
+}
+
+std::uint32_t core_owner() { return segment().cores[0].owner.load(); }
+
+#define EXPECT_OR_COMPLAIN(condition)    \
+  do {                                   \
+    if (!(condition)) return #condition; \
+  } while (false)
+
+TEST_F(OneCore, the_first_thread_has_the_core_and_returns_it) {
+  EXPECT_EQ(in_child([&]() -> std::string {
+              EXPECT_OR_COMPLAIN(start() == 0);
+              EXPECT_OR_COMPLAIN(runtime_active() && has_core());
+              EXPECT_OR_COMPLAIN(core_owner() == self.index + 1);
+              enter_external();
+              EXPECT_OR_COMPLAIN(core_owner() == 0 && !has_core());
+              leave_external();
+              EXPECT_OR_COMPLAIN(core_owner() == self.index + 1 && has_core());
+              EXPECT_OR_COMPLAIN(!yield_core());
+              runtime_stop();
+              EXPECT_OR_COMPLAIN(!runtime_active() && !self.record);
+              EXPECT_OR_COMPLAIN(!instance.exists());
+              return "";
+            }),
+            "");
+}
+
+TEST_F(OneCore, a_park_ends_by_unpark_by_permit_and_by_deadline) {
+  EXPECT_EQ(in_child([&]() -> std::string {
+              EXPECT_OR_COMPLAIN(start() == 0);
+              unpark(self.index);
+              EXPECT_OR_COMPLAIN(park(nullptr, false) == Park::woken);
+              Deadline past{{0, 1}, false};
+              EXPECT_OR_COMPLAIN(park(&past, false) == Park::timed_out);
+              EXPECT_OR_COMPLAIN(has_core());
+              std::thread waker([thread = self.index] { unpark(thread); });
+              EXPECT_OR_COMPLAIN(park(nullptr, false) == Park::woken);
+              EXPECT_OR_COMPLAIN(has_core());
+              waker.join();
+              runtime_stop();
+              return "";
+            }),
+            "");
+}
+
+TEST_F(OneCore, a_process_that_lives_keeps_what_it_has) {
+  EXPECT_EQ(in_child([&]() -> std::string {
+              EXPECT_OR_COMPLAIN(start() == 0);
+              ProcessIndex own = slot_of(getpid());
+              enter_external();
+              Child other([&](auto ready) {
+                join();
+                ready();
+                sleep_for_ever();
+              });
+              std::uint32_t owner = core_owner();
+              for (int look = 0; look < 5; ++look) keeper_look(segment(), own);
+              EXPECT_OR_COMPLAIN(owner != 0 && core_owner() == owner);
+              EXPECT_OR_COMPLAIN(slot_of(other.pid()) != kNoProcess);
+              return "";
+            }),
+            "");
+}
+
+TEST_F(OneCore, a_process_that_is_killed_gives_back_its_core_its_records_and_its_slot) {
+  EXPECT_EQ(in_child([&]() -> std::string {
+              EXPECT_OR_COMPLAIN(start() == 0);
+              ProcessIndex own = slot_of(getpid());
+              enter_external();
+              Child other([&](auto ready) {
+                join();
+                ready();
+                for (;;) cpu_pause();
+              });
+              ProcessIndex slot = slot_of(other.pid());
+              EXPECT_OR_COMPLAIN(slot != kNoProcess);
+              EXPECT_OR_COMPLAIN(core_owner() != 0);
+              other.kill_now();
+              keeper_look(segment(), own);
+              EXPECT_OR_COMPLAIN(core_owner() == 0);
+              for (int look = 0; look < 10 && slot_of(other.pid()) != kNoProcess; ++look) {
+                keeper_look(segment(), own);
+              }
+              EXPECT_OR_COMPLAIN(slot_of(other.pid()) == kNoProcess);
+              EXPECT_OR_COMPLAIN(segment().header->reclaimed.load() == 1);
+              std::uint64_t used = segment().thread_bits[0].load();
+              EXPECT_OR_COMPLAIN(used == 1ull << self.index);
+              leave_external();
+              EXPECT_OR_COMPLAIN(has_core());
+              runtime_stop();
+              EXPECT_OR_COMPLAIN(!instance.exists());
+              return "";
+            }),
+            "");
+}
+
+TEST_F(OneCore, a_waiting_process_gets_the_core_of_one_that_is_killed) {
+  EXPECT_EQ(in_child([&]() -> std::string {
+              EXPECT_OR_COMPLAIN(start() == 0);
+              enter_external();
+              Child other([&](auto ready) {
+                join();
+                ready();
+                for (;;) cpu_pause();
+              });
+              std::thread killer([&other] { other.kill_now(); });
+              leave_external();  // starts the keeper and waits
+              EXPECT_OR_COMPLAIN(has_core());
+              killer.join();
+              enter_external();
+              runtime_stop();
+              return "";
+            }),
+            "");
+}
+
+TEST_F(OneCore, a_waiting_process_gets_the_core_of_one_that_sleeps_unseen) {
+  EXPECT_EQ(in_child([&]() -> std::string {
+              EXPECT_OR_COMPLAIN(start() == 0);
+              enter_external();
+              Child other([&](auto ready) {
+                join();
+                ready();
+                sleep_for_ever();
+              });
+              ThreadIndex sleeper = core_owner() - 1;
+              leave_external();
+              EXPECT_OR_COMPLAIN(has_core());
+              EXPECT_OR_COMPLAIN(segment().threads[sleeper].counters.rescues == 1);
+              runtime_stop();
+              return "";
+            }),
+            "");
+}
+
+TEST_F(OneCore, a_waiting_process_gets_its_turn_beside_one_that_never_stops_computing) {
+  EXPECT_EQ(in_child([&]() -> std::string {
+              EXPECT_OR_COMPLAIN(start() == 0);
+              enter_external();
+              Child other([&](auto ready) {
+                join();
+                ready();
+                for (;;) cpu_pause();
+              });
+              ThreadIndex hog = core_owner() - 1;
+              leave_external();
+              EXPECT_OR_COMPLAIN(has_core());
+              EXPECT_OR_COMPLAIN(segment().threads[hog].counters.shares == 1);
+              runtime_stop();
+              return "";
+            }),
+            "");
+}
+
+TEST_F(OneCore, a_forked_child_is_a_process_of_its_own) {
+  EXPECT_EQ(in_child([&]() -> std::string {
+              EXPECT_OR_COMPLAIN(start() == 0);
+              ProcessIndex own = slot_of(getpid());
+              enter_external();
+              std::string complaint = in_child([&]() -> std::string {
+                runtime_after_fork();
+                EXPECT_OR_COMPLAIN(runtime_active() && has_core());
+                EXPECT_OR_COMPLAIN(slot_of(getpid()) != own);
+                runtime_stop();
+                return "";
+              });
+              leave_external();
+              EXPECT_OR_COMPLAIN(complaint.empty());
+              EXPECT_OR_COMPLAIN(has_core());
+              runtime_stop();
+              EXPECT_OR_COMPLAIN(!instance.exists());
+              return "";
+            }),
+            "");
+}
+
+TEST_F(OneCore, an_instance_out_of_records_refuses_and_stays_whole) {
+  instance.config().n_threads = 1;
+  EXPECT_EQ(in_child([&]() -> std::string {
+              EXPECT_OR_COMPLAIN(start() == 0);
+              bool joined = true;
+              std::thread([&] { joined = thread_attach(); }).join();
+              EXPECT_OR_COMPLAIN(!joined);
+              std::string complaint = in_child([&]() -> std::string {
+                runtime_after_fork();
+                EXPECT_OR_COMPLAIN(!runtime_active());
+                return "";
+              });
+              EXPECT_OR_COMPLAIN(complaint.empty());
+              EXPECT_OR_COMPLAIN(has_core());
+              runtime_stop();
+              EXPECT_OR_COMPLAIN(!instance.exists());
+              return "";
+            }),
+            "");
+}
+
+}  // namespace
+}  // namespace roost

@@ -1,0 +1,458 @@
+// The core ledger: who owns which core, and every way a core changes hands (sched/PROTOCOL.md).
+//
+// Ledger<W, Os> works on the tables of a segment (or of a test) and acts through an Os:
+//   Nanoseconds now()
+//   std::uint32_t holder()                       identity for SegmentLock
+//   void wake(ThreadRecord<W>&)                  futex wake of a granted sleeper
+//   void pin(ThreadRecord<W>&, CoreIndex)        kernel affinity of a sleeping thread
+//   void relax(unsigned spins)                   inside a lock's spin
+// Costs: a hand-off to a thread of the own queue takes one lock that is normally uncontended, and
+// touches lines of this core, the two threads and a read-mostly mask word.
+#pragma once
+
+#include "policy/policy.h"
+#include "segment/thread_state.h"
+
+namespace roost {
+
+// Owner value, alone or with a thread index + 1, of a core that somebody is serving who is not a
+// thread of it yet.
+inline constexpr std::uint32_t kClaimedCore = 0x80000000;
+
+template <class W>
+struct LedgerTables {
+  CoreSlot<W>* cores;
+  const CoreInfo* info;
+  ThreadRecord<W>* threads;
+  Fifo* fifos;  // [core][process]
+  MaskWord<W>* idle;
+  MaskWord<W>* queued;
+  CoreIndex n_cores;
+  unsigned n_processes;
+  const Policy* policy;
+  const std::uint64_t* parameters;
+};
+
+template <class W, class Os>
+class Ledger {
+ public:
+  using Record = ThreadRecord<W>;
+
+  Ledger(const LedgerTables<W>& tables, Os& os) : t_(tables), os_(os) {}
+
+  // A READY thread in the caller's hands gets a core if one is free, else a place in a queue.
+  void make_ready(ThreadIndex thread) {
+    Record& record = t_.threads[thread];
+    PolicyContext context = context_now();
+    record.ready_ns = context.now;
+    CoreIndex home = t_.policy->thread_ready(context, record.last_core, record.policy_words);
+    if (home >= t_.n_cores) home = 0;
+    if (grant_if_free(context, home, thread)) return;
+    if (grant_idle(context, home, thread)) return;
+    lock(home);
+    push(home, thread);
+    unlock(home);
+    announce_queued(home);
+    serve_idle(home, thread);
+  }
+
+  // By whoever owns `core`: grants it to the next READY thread, or leaves it free.
+  void release(CoreIndex core) {
+    for (;;) {
+      PolicyContext context = context_now();
+      ThreadIndex next = find_work(context, core, 0);
+      if (next != kNoThread) {
+        ++t_.threads[next].counters.switches;
+        give(context, core, next);
+        return;
+      }
+      set_bit(t_.idle, core);
+      t_.cores[core].owner.store(0, std::memory_order_release);
+      W::fence();  // [idle-1] the free core before the look at queues
+      if (!any_queued()) return;
+      std::uint32_t expected = 0;
+      // Somebody queued while we went idle. Whoever wins the core serves the queue.
+      if (!t_.cores[core].owner.compare_exchange_strong(
+              expected, kClaimedCore, std::memory_order_acq_rel, std::memory_order_relaxed)) {
+        return;
+      }
+      clear_bit(t_.idle, core);
+    }
+  }
+
+  // By the thread that owns `core`: if another thread is READY, queues the caller behind it and
+  // hands over; the caller must then wait for its own grant. Threads of other cores are taken only
+  // after they have waited `steal_age` ns, so that yielding spinners do not tug at each other.
+  // `lost` is set when the watchdog took the core meanwhile: the caller holds a READY self.
+  enum class YieldResult { alone, handed_over, lost_core };
+  YieldResult yield(ThreadIndex self, CoreIndex core, Nanoseconds steal_age) {
+    CoreSlot<W>& slot = t_.cores[core];
+    Record& record = t_.threads[self];
+    ThreadIndex next = kNoThread;
+    PolicyContext context{};
+    if (slot.ready.load(std::memory_order_relaxed)) {
+      context = context_now();
+      lock(core);
+      next = pop_for(context, core, core, 0);
+      unlock(core);
+    }
+    if (next == kNoThread) {
+      if (!any_queued()) return YieldResult::alone;
+      context = context_now();
+      next = steal(context, core, steal_age);
+      if (next == kNoThread) return YieldResult::alone;
+    }
+    if (leave_core(record, State::ready) == kNoCore) {
+      requeue_front(core, next, self);
+      return YieldResult::lost_core;
+    }
+    ++record.counters.yields;
+    record.ready_ns = context.now;
+    lock(core);
+    push(core, self);
+    unlock(core);
+    announce_queued(core);
+    ++t_.threads[next].counters.switches;
+    give(context, core, next);
+    serve_idle(core, self);
+    return YieldResult::handed_over;
+  }
+
+  // RUNNING -> `next`; returns the core that the caller must now release, or kNoCore if the thread
+  // had none (the watchdog took it).
+  static CoreIndex leave_core(Record& record, State next) {
+    std::uint32_t word = record.state.load(std::memory_order_relaxed);
+    for (;;) {
+      CoreIndex core = state_of(word) == State::running ? core_of(word) : kNoCore;
+      if (record.state.compare_exchange_strong(
+              word, with_state(word, next), std::memory_order_acq_rel, std::memory_order_relaxed)) {
+        return core;
+      }
+    }
+  }
+
+  // By the watchdog: takes the core from a thread that sleeps unseen, or (`sleeps` false) that has
+  // run for too long and goes on running beside the next. False if it has moved on.
+  bool rescue(CoreIndex core, ThreadIndex thread, bool sleeps = true) {
+    Record& record = t_.threads[thread];
+    std::uint32_t word = record.state.load(std::memory_order_relaxed);
+    if ((word & ~kPermit) != running_on(core)) return false;
+    if (!record.state.compare_exchange_strong(word, with_state(word, State::external),
+                                              std::memory_order_acq_rel,
+                                              std::memory_order_relaxed)) {
+      return false;
+    }
+    ++(sleeps ? record.counters.rescues : record.counters.shares);
+    release(core);
+    return true;
+  }
+
+  // By the keeper after a process died: drops its queued threads; `freed(thread)` for each.
+  template <class Freed>
+  void purge(ProcessIndex process, Freed&& freed) {
+    for (CoreIndex core = 0; core < t_.n_cores; ++core) {
+      lock(core);
+      while (fifo(core, process).length) freed(pop(core, process));
+      unlock(core);
+    }
+  }
+
+  // Rebuilds the queues of `core` from the records alone (DESIGN section 3), oldest first.
+  void rebuild(CoreIndex core, ThreadIndex n_threads) {
+    lock(core);
+    CoreSlot<W>& slot = t_.cores[core];
+    for (unsigned p = 0; p < t_.n_processes; ++p)
+      fifo(core, static_cast<ProcessIndex>(p)) = {kNoThread, kNoThread, 0};
+    for (std::uint64_t& word : slot.ready_processes) word = 0;
+    std::uint32_t total = 0;
+    for (ThreadIndex i = 0; i < n_threads; ++i) {
+      Record& record = t_.threads[i];
+      if (state_of(record.state.load(std::memory_order_relaxed)) != State::ready) continue;
+      if (record.queued_on != core || record.process >= t_.n_processes) continue;
+      insert_by_age(core, i);
+      ++total;
+    }
+    set_length(core, total);
+    unlock(core);
+    if (total) announce_queued(core);
+  }
+
+  // Threads queued on `core`, oldest first per process; for checks and tests.
+  template <class Visit>
+  void visit_queue(CoreIndex core, Visit&& visit) {
+    lock(core);
+    for (unsigned p = 0; p < t_.n_processes; ++p) {
+      Fifo& queue = fifo(core, static_cast<ProcessIndex>(p));
+      for (ThreadIndex i = queue.length ? queue.head : kNoThread; i != kNoThread;
+           i = t_.threads[i].next)
+        visit(i);
+    }
+    unlock(core);
+  }
+
+  bool any_queued() const {
+    for (unsigned w = 0; w * 64 < t_.n_cores; ++w) {
+      if (t_.queued[w].bits.load(std::memory_order_seq_cst)) return true;
+    }
+    return false;
+  }
+
+ private:
+  PolicyContext context_now() { return {os_.now(), t_.parameters, t_.info, t_.n_cores}; }
+  Fifo& fifo(CoreIndex core, ProcessIndex p) { return t_.fifos[core * t_.n_processes + p]; }
+
+  void lock(CoreIndex core) {
+    auto& holder = t_.cores[core].lock.holder;
+    for (unsigned spins = 0;; ++spins) {
+      std::uint32_t free = 0;
+      if (holder.load(std::memory_order_relaxed) == 0 &&
+          holder.compare_exchange_strong(free, os_.holder(), std::memory_order_acquire,
+                                         std::memory_order_relaxed)) {
+        return;
+      }
+      os_.relax(spins);
+    }
+  }
+  void unlock(CoreIndex core) { t_.cores[core].lock.holder.store(0, std::memory_order_release); }
+
+  static void set_bit(MaskWord<W>* mask, CoreIndex core) {
+    mask[core / 64].bits.fetch_or(1ull << (core % 64), std::memory_order_seq_cst);
+  }
+  static void clear_bit(MaskWord<W>* mask, CoreIndex core) {
+    mask[core / 64].bits.fetch_and(~(1ull << (core % 64)), std::memory_order_seq_cst);
+  }
+
+  // The bit is set by whoever queues and cleared by whoever finds the queue empty (take_from): a
+  // core whose queue swings between empty and one thread writes no shared line.
+  void announce_queued(CoreIndex core) {
+    if (!announced(core)) set_bit(t_.queued, core);
+  }
+  bool announced(CoreIndex core) const {
+    return t_.queued[core / 64].bits.load(std::memory_order_seq_cst) >> (core % 64) & 1;
+  }
+
+  // By whoever has queued a thread, after announce_queued: a core may have gone idle without having
+  // seen the entry. Then it is ours to serve.
+  void serve_idle(CoreIndex home, ThreadIndex claimer) {
+    W::fence();  // [idle-1] the queue entry before the look at owners
+    CoreIndex idle = claim_idle(home, claimer);
+    if (idle != kNoCore) release(idle);
+  }
+
+  std::uint32_t length(CoreIndex core) const {
+    return t_.cores[core].ready.load(std::memory_order_relaxed);
+  }
+  // Under the lock; read without it as a hint.
+  void set_length(CoreIndex core, std::uint32_t length) {
+    t_.cores[core].ready.store(length, std::memory_order_relaxed);
+  }
+
+  void push(CoreIndex core, ThreadIndex thread) {
+    Record& record = t_.threads[thread];
+    Fifo& queue = fifo(core, record.process);
+    record.next = kNoThread;
+    record.queued_on = core;
+    if (queue.length) {
+      t_.threads[queue.tail].next = thread;
+    } else {
+      queue.head = thread;
+      mark_process(core, record.process);
+    }
+    queue.tail = thread;
+    ++queue.length;
+    set_length(core, length(core) + 1);
+  }
+
+  void push_front(CoreIndex core, ThreadIndex thread) {
+    Record& record = t_.threads[thread];
+    Fifo& queue = fifo(core, record.process);
+    record.next = queue.length ? queue.head : kNoThread;
+    record.queued_on = core;
+    if (!queue.length) {
+      queue.tail = thread;
+      mark_process(core, record.process);
+    }
+    queue.head = thread;
+    ++queue.length;
+    set_length(core, length(core) + 1);
+  }
+
+  ThreadIndex pop(CoreIndex core, ProcessIndex process) {
+    Fifo& queue = fifo(core, process);
+    ThreadIndex thread = queue.head;
+    Record& record = t_.threads[thread];
+    queue.head = record.next;
+    if (--queue.length == 0) {
+      queue.head = queue.tail = kNoThread;
+      t_.cores[core].ready_processes[process / 64] &= ~(1ull << (process % 64));
+    }
+    record.next = kNoThread;
+    record.queued_on = kNoCore;
+    set_length(core, length(core) - 1);
+    return thread;
+  }
+
+  void mark_process(CoreIndex core, ProcessIndex process) {
+    t_.cores[core].ready_processes[process / 64] |= 1ull << (process % 64);
+  }
+
+  void insert_by_age(CoreIndex core, ThreadIndex thread) {
+    Record& record = t_.threads[thread];
+    Fifo& queue = fifo(core, record.process);
+    ThreadIndex before = kNoThread;
+    ThreadIndex after = queue.length ? queue.head : kNoThread;
+    while (after != kNoThread && t_.threads[after].ready_ns <= record.ready_ns) {
+      before = after;
+      after = t_.threads[after].next;
+    }
+    record.next = after;
+    (before == kNoThread ? queue.head : t_.threads[before].next) = thread;
+    if (after == kNoThread) queue.tail = thread;
+    if (queue.length++ == 0) mark_process(core, record.process);
+  }
+
+  // Back to where it was taken from, when the taker cannot use it after all.
+  void requeue_front(CoreIndex core, ThreadIndex thread, ThreadIndex claimer) {
+    lock(core);
+    push_front(core, thread);
+    unlock(core);
+    announce_queued(core);
+    serve_idle(core, claimer);
+  }
+
+  // Under the lock of `from`: the thread that `core` should run, taken out of its queue.
+  ThreadIndex pop_for(const PolicyContext& context, CoreIndex core, CoreIndex from,
+                      Nanoseconds minimum_age) {
+    CoreSlot<W>& slot = t_.cores[from];
+    QueueView view(slot.ready_processes, t_.fifos + from * t_.n_processes, t_.n_processes);
+    ProcessIndex process =
+        t_.policy->core_free(context, core, from, t_.cores[core].policy_words, view);
+    if (!view.has(process)) return kNoThread;
+    if (minimum_age && context.now - t_.threads[fifo(from, process).head].ready_ns < minimum_age) {
+      return kNoThread;
+    }
+    return pop(from, process);
+  }
+
+  ThreadIndex take_from(const PolicyContext& context, CoreIndex core, CoreIndex from,
+                        Nanoseconds minimum_age) {
+    if (length(from) == 0 && !announced(from)) return kNoThread;
+    ThreadIndex thread = kNoThread;
+    lock(from);
+    if (length(from)) {
+      thread = pop_for(context, core, from, minimum_age);
+    } else {
+      // [queued-1] under the lock: whoever queues next finds the bit clear and sets it again.
+      clear_bit(t_.queued, from);
+    }
+    unlock(from);
+    return thread;
+  }
+
+  // Own queue, then the NUMA node, then anywhere (USF section 4.1).
+  ThreadIndex find_work(const PolicyContext& context, CoreIndex core, Nanoseconds minimum_age) {
+    ThreadIndex thread = take_from(context, core, core, 0);
+    if (thread != kNoThread) return thread;
+    return steal(context, core, minimum_age);
+  }
+
+  ThreadIndex steal(const PolicyContext& context, CoreIndex core, Nanoseconds minimum_age) {
+    const CoreInfo& info = t_.info[core];
+    ThreadIndex thread = steal_range(context, core, info.node_first, info.node_end, minimum_age);
+    if (thread == kNoThread)
+      thread = steal_range(context, core, info.node_end, t_.n_cores, minimum_age);
+    if (thread == kNoThread) thread = steal_range(context, core, 0, info.node_first, minimum_age);
+    return thread;
+  }
+
+  ThreadIndex steal_range(const PolicyContext& context, CoreIndex core, CoreIndex first,
+                          CoreIndex end, Nanoseconds minimum_age) {
+    for (CoreIndex from = next_bit(t_.queued, first, end); from != kNoCore;
+         from = next_bit(t_.queued, static_cast<CoreIndex>(from + 1), end)) {
+      if (from == core) continue;
+      ThreadIndex thread = take_from(context, core, from, minimum_age);
+      if (thread != kNoThread) return thread;
+    }
+    return kNoThread;
+  }
+
+  static CoreIndex next_bit(const MaskWord<W>* mask, CoreIndex first, CoreIndex end) {
+    for (unsigned core = first; core < end;) {
+      std::uint64_t bits = mask[core / 64].bits.load(std::memory_order_seq_cst) >> (core % 64);
+      if (bits) {
+        core += static_cast<unsigned>(__builtin_ctzll(bits));
+        return core < end ? static_cast<CoreIndex>(core) : kNoCore;
+      }
+      core = (core / 64 + 1) * 64;
+    }
+    return kNoCore;
+  }
+
+  // `claimer`: a thread of the calling process; its death frees the core again.
+  bool claim(CoreIndex core, ThreadIndex claimer) {
+    std::uint32_t expected = 0;
+    auto& owner = t_.cores[core].owner;
+    if (owner.load(std::memory_order_seq_cst) != 0) return false;
+    if (!owner.compare_exchange_strong(expected, kClaimedCore | (claimer + 1),
+                                       std::memory_order_acq_rel, std::memory_order_relaxed)) {
+      return false;
+    }
+    // Before the grant: only the next owner may set the bit again.
+    clear_bit(t_.idle, core);
+    return true;
+  }
+
+  CoreIndex claim_idle_range(CoreIndex first, CoreIndex end, ThreadIndex thread) {
+    for (CoreIndex core = next_bit(t_.idle, first, end); core != kNoCore;
+         core = next_bit(t_.idle, static_cast<CoreIndex>(core + 1), end)) {
+      if (claim(core, thread)) return core;
+    }
+    return kNoCore;
+  }
+
+  // An idle core for `thread`, of its home's NUMA node first, claimed; kNoCore if there is none.
+  CoreIndex claim_idle(CoreIndex home, ThreadIndex thread) {
+    const CoreInfo& info = t_.info[home];
+    if (claim(home, thread)) return home;
+    CoreIndex core = claim_idle_range(info.node_first, info.node_end, thread);
+    if (core == kNoCore) core = claim_idle_range(info.node_end, t_.n_cores, thread);
+    if (core == kNoCore) core = claim_idle_range(0, info.node_first, thread);
+    return core;
+  }
+
+  bool grant_if_free(const PolicyContext& context, CoreIndex core, ThreadIndex thread) {
+    if (!claim(core, thread)) return false;
+    give(context, core, thread);
+    return true;
+  }
+
+  bool grant_idle(const PolicyContext& context, CoreIndex home, ThreadIndex thread) {
+    CoreIndex core = claim_idle(home, thread);
+    if (core == kNoCore) return false;
+    give(context, core, thread);
+    return true;
+  }
+
+  // By the owner of `core`: `thread`, READY in our hands, gets it and is woken.
+  void give(const PolicyContext& context, CoreIndex core, ThreadIndex thread) {
+    CoreSlot<W>& slot = t_.cores[core];
+    Record& record = t_.threads[thread];
+    slot.passes.store(slot.passes.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+    slot.owner.store(thread + 1, std::memory_order_release);
+    ++record.counters.grants;
+    if (record.last_core != core) {
+      ++record.counters.migrations;
+      record.last_core = core;
+    }
+    t_.policy->thread_granted(context, core, record.process, slot.policy_words);
+    bool sleeps = grant(record, core, [&] {
+      if (record.pinned_to != core) os_.pin(record, core);
+    });
+    if (sleeps) os_.wake(record);
+  }
+
+  LedgerTables<W> t_;
+  Os& os_;
+};
+
+}  // namespace roost

@@ -1,0 +1,106 @@
+// The ledger with real threads: no wake-up is lost and no core ever has two of them.
+#include <gtest/gtest.h>
+
+#include <random>
+#include <thread>
+
+#include "os/sys.h"
+#include "sched/local_instance_test.h"
+
+namespace roost {
+namespace {
+
+thread_local ThreadIndex my_index = 0;
+
+struct ThreadsOs {
+  Nanoseconds now() { return os::now(); }
+  std::uint32_t holder() { return my_index + 1; }
+  void wake(TestRecord& record) { os::futex_wake(&record.state, 1, os::FutexScope::process); }
+  void pin(TestRecord& record, CoreIndex core) { record.pinned_to = core; }
+  void relax(unsigned spins) { RealWorld::relax(spins); }
+};
+
+struct World {
+  LocalInstanceOn<ThreadsOs> instance;
+  std::vector<std::atomic<int>> users;
+  std::vector<int> messages;  // plain: between partners
+  std::atomic<int> clashes{0};
+
+  World(TestMachine machine, unsigned n_threads)
+      : instance(machine, n_threads), users(machine.n_cores()), messages(n_threads / 2) {}
+
+  void wait_for_grant(ThreadIndex self) {
+    TestRecord& record = instance.threads[self];
+    for (;;) {
+      std::uint32_t word = announce_sleep(record);
+      if (state_of(word) == State::running) return;
+      os::futex_wait(&record.state, word, os::FutexScope::process);
+    }
+  }
+  void park(ThreadIndex self) {
+    BlockResult begun = begin_block(instance.threads[self]);
+    if (begun.block == Block::permit) return;
+    instance.ledger.release(begun.core);
+    wait_for_grant(self);
+  }
+  void compute(ThreadIndex self) {
+    CoreIndex core = instance.core(self);
+    if (users[core].fetch_add(1, std::memory_order_relaxed) != 0) ++clashes;
+    for (int i = 0; i < 20; ++i) cpu_pause();
+    users[core].fetch_sub(1, std::memory_order_relaxed);
+  }
+
+  // Partners 2k and 2k+1 pass a message to and fro, with detours.
+  void live(ThreadIndex self, unsigned seed) {
+    my_index = self;
+    std::minstd_rand random(seed * 1000 + self);
+    instance.from_kernel(self);
+    wait_for_grant(self);
+    int& message = messages[self / 2];
+    for (int round = 0; round < 150; ++round) {
+      if (self % 2) park(self);
+      compute(self);
+      ++message;
+      switch (random() % 4) {
+        case 0:
+          if (instance.yield(self, 1000)) wait_for_grant(self);
+          break;
+        case 1:
+          instance.to_kernel(self);
+          instance.from_kernel(self);
+          wait_for_grant(self);
+          break;
+        default:
+          break;
+      }
+      compute(self);
+      instance.wake(self ^ 1);
+      if (self % 2 == 0) park(self);
+    }
+    instance.to_kernel(self);
+  }
+};
+
+class LedgerThreads : public testing::TestWithParam<unsigned> {};
+
+TEST_P(LedgerThreads, pass_messages_on_few_cores) {
+  constexpr unsigned kThreads = 12;
+  World world({2, 2}, kThreads);
+  for (ThreadIndex i = 0; i < kThreads; ++i) {
+    world.instance.place(i, static_cast<ProcessIndex>(i % 3), static_cast<CoreIndex>(i % 4));
+    change_state(world.instance.threads[i], State::external);
+  }
+  std::vector<std::thread> threads;
+  for (ThreadIndex i = 0; i < kThreads; ++i) {
+    threads.emplace_back([&world, i] { world.live(i, GetParam()); });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(world.clashes.load(), 0);
+  for (int message : world.messages) EXPECT_EQ(message, 300);
+  EXPECT_EQ(world.instance.broken(), "");
+}
+
+INSTANTIATE_TEST_SUITE_P(Seeds, LedgerThreads, testing::Range(0u, 6u));
+
+}  // namespace
+}  // namespace roost

@@ -1,0 +1,164 @@
+// An instance inside one test: the ledger's tables in ordinary memory, and an Os that only notes
+// what it is asked for. Threads are records; a test says what each does next.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "sched/ledger.h"
+
+namespace roost {
+
+using TestRecord = ThreadRecord<RealWorld>;
+
+// The machine: `nodes` NUMA nodes of `cores_per_node` cores.
+struct TestMachine {
+  CoreIndex nodes = 1;
+  CoreIndex cores_per_node = 2;
+  CoreIndex n_cores() const { return static_cast<CoreIndex>(nodes * cores_per_node); }
+};
+
+class FakeOs {
+ public:
+  Nanoseconds clock = 1'000'000'000;
+  std::vector<const TestRecord*> woken, pinned;
+
+  Nanoseconds now() { return clock; }
+  std::uint32_t holder() { return 1; }
+  void wake(TestRecord& record) { woken.push_back(&record); }
+  void pin(TestRecord& record, CoreIndex core) {
+    pinned.push_back(&record);
+    record.pinned_to = core;
+  }
+  void relax(unsigned spins) { RealWorld::relax(spins); }
+};
+
+template <class Os>
+class LocalInstanceOn {
+ public:
+  using TestLedger = Ledger<RealWorld, Os>;
+
+  LocalInstanceOn(TestMachine machine, unsigned n_threads, const Policy& policy = *kPolicies[0],
+                  unsigned n_processes = 8)
+      : machine(machine),
+        cores(machine.n_cores()),
+        info(machine.n_cores()),
+        threads(n_threads),
+        fifos(machine.n_cores() * n_processes, Fifo{kNoThread, kNoThread, 0}),
+        n_processes(n_processes),
+        ledger(tables(policy), os) {
+    for (CoreIndex core = 0; core < machine.n_cores(); ++core) {
+      auto node = static_cast<std::uint16_t>(core / machine.cores_per_node);
+      auto first = static_cast<CoreIndex>(node * machine.cores_per_node);
+      info[core] = {core, node,  node,
+                    node, first, static_cast<CoreIndex>(first + machine.cores_per_node)};
+      idle[core / 64].bits.fetch_or(1ull << (core % 64));
+    }
+    for (TestRecord& record : threads) {
+      record.next = kNoThread;
+      record.queued_on = record.pinned_to = kNoCore;
+      record.state.store(static_cast<std::uint32_t>(State::blocked));
+    }
+  }
+
+  // Thread `thread` belongs to `process` and ran on `last` before it blocked.
+  void place(ThreadIndex thread, ProcessIndex process, CoreIndex last = 0) {
+    threads[thread].process = process;
+    threads[thread].last_core = last;
+  }
+
+  State state(ThreadIndex thread) const { return state_of(threads[thread].state.load()); }
+  // The core it runs on, kNoCore if it does not run.
+  CoreIndex core(ThreadIndex thread) const {
+    std::uint32_t word = threads[thread].state.load();
+    return state_of(word) == State::running ? core_of(word) : kNoCore;
+  }
+  // The thread that has the core, kNoThread if it is free.
+  ThreadIndex owner(CoreIndex core) const { return cores[core].owner.load() - 1; }
+
+  // What threads do, without waiting.
+  void wake(ThreadIndex thread) {
+    if (unpark(threads[thread])) ledger.make_ready(thread);
+  }
+  void block(ThreadIndex thread) {
+    BlockResult begun = begin_block(threads[thread]);
+    if (begun.block == Block::release) ledger.release(begun.core);
+  }
+  bool yield(ThreadIndex thread, Nanoseconds steal_age = 0) {
+    return ledger.yield(thread, core(thread), steal_age) == TestLedger::YieldResult::handed_over;
+  }
+  void to_kernel(ThreadIndex thread) {
+    CoreIndex left = TestLedger::leave_core(threads[thread], State::external);
+    if (left != kNoCore) ledger.release(left);
+  }
+  void from_kernel(ThreadIndex thread) {
+    change_state(threads[thread], State::ready);
+    ledger.make_ready(thread);
+  }
+
+  std::vector<ThreadIndex> queue(CoreIndex core) {
+    std::vector<ThreadIndex> found;
+    ledger.visit_queue(core, [&](ThreadIndex thread) { found.push_back(thread); });
+    return found;
+  }
+
+  // What must hold whenever nobody is inside the ledger. Empty if it does.
+  std::string broken() {
+    std::vector<int> queued(threads.size());
+    bool free_core = false;
+    for (CoreIndex c = 0; c < machine.n_cores(); ++c) {
+      std::uint32_t owner_word = cores[c].owner.load();
+      if (owner_word & kClaimedCore) return "core " + std::to_string(c) + " is left claimed";
+      bool is_free = owner_word == 0;
+      free_core |= is_free;
+      if ((idle[c / 64].bits.load() >> (c % 64) & 1) != is_free) {
+        return "the idle bit of core " + std::to_string(c) + " is wrong";
+      }
+      if (!is_free && core(owner_word - 1) != c) {
+        return "core " + std::to_string(c) + " is owned by thread " +
+               std::to_string(owner_word - 1) + ", which does not run there";
+      }
+      std::vector<ThreadIndex> here = queue(c);
+      for (ThreadIndex thread : here) ++queued[thread];
+      if (here.size() != cores[c].ready.load()) return "wrong count of queued threads";
+      if (!here.empty() && !(queued_mask[c / 64].bits.load() >> (c % 64) & 1)) {
+        return "threads wait on core " + std::to_string(c) + " and nobody can see it";
+      }
+    }
+    for (ThreadIndex i = 0; i < threads.size(); ++i) {
+      std::string name = "thread " + std::to_string(i);
+      CoreIndex mine = core(i);
+      if (mine != kNoCore && owner(mine) != i) return name + " runs on a core it does not own";
+      if (queued[i] != (state(i) == State::ready)) return name + " is lost or queued twice";
+      if (state(i) == State::ready && free_core) return name + " waits although a core is free";
+    }
+    return "";
+  }
+
+  TestMachine machine;
+  Os os;
+  std::vector<CoreSlot<RealWorld>> cores;
+  std::vector<CoreInfo> info;
+  std::vector<TestRecord> threads;
+  std::vector<Fifo> fifos;
+  MaskWord<RealWorld> idle[16] = {}, queued_mask[16] = {};
+  unsigned n_processes;
+  std::uint64_t parameters[16] = {};
+  TestLedger ledger;
+
+ private:
+  LedgerTables<RealWorld> tables(const Policy& policy) {
+    for (unsigned i = 0; i < policy.n_parameters; ++i)
+      parameters[i] = policy.parameters[i].standard;
+    return {cores.data(), info.data(),       threads.data(), fifos.data(), idle,
+            queued_mask,  machine.n_cores(), n_processes,    &policy,      parameters};
+  }
+};
+
+using LocalInstance = LocalInstanceOn<FakeOs>;
+
+}  // namespace roost

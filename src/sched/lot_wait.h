@@ -1,0 +1,155 @@
+// Waiting and waking in the parking lot: the retry protocol and the signal protocol, written once.
+//
+// Host (runtime: sched/runtime.h; models: relacy's) provides
+//   ThreadIndex self()                                  kNoThread for an unmanaged thread
+//   WaitResult sleep(Waiter<W>&, const Deadline*)       until woken, deadline or signal
+//   void wake(ThreadIndex, Waiter<W>*)                  unpark, or futex wake for unmanaged ones
+// Wake-ups are issued after the bucket's lock is dropped.
+#pragma once
+
+#include "sched/parking_lot.h"
+
+namespace roost {
+
+enum class WaitResult { woken, timed_out, interrupted, cancelled };
+
+// Waits until `attempt()` returns something other than `busy`, and returns that; or
+// `gave_up(result)` when the sleep ends otherwise. `attempt` runs under the bucket's lock and must
+// not block.
+template <class W, class Bucket, class Host, class Attempt, class GaveUp>
+int wait_retry(Bucket& bucket, const void* key, std::uint32_t tag, Host& host, int busy,
+               Attempt&& attempt, GaveUp&& gave_up) {
+  Waiter<W> waiter;
+  waiter.key = key;
+  waiter.tag = tag;
+  waiter.thread = host.self();
+  waiter.retries = true;
+  bucket.acquire();
+  bucket.announce();
+  int result = attempt();
+  if (result == busy) {
+    bucket.push_back(waiter);
+    for (;;) {
+      bucket.release();
+      WaitResult sleep = host.sleep(waiter);
+      bucket.acquire();
+      result = attempt();
+      if (result != busy) break;
+      if (sleep != WaitResult::woken) {
+        result = gave_up(sleep);
+        if (result != busy) break;
+      }
+      waiter.woken.store(0, std::memory_order_relaxed);
+      ++waiter.failures;
+    }
+    bucket.remove(waiter);
+  }
+  bucket.retract();
+  bucket.release();
+  return result;
+}
+
+// Wakes waiters of `key` after the object was released. `choose(waiter)` is asked for each, oldest
+// first, under the lock: wake it, skip it, or stop. A waiter already woken and not yet back is
+// shown too (waiter.woken is 1). At most kBatch wake-ups leave the lock at a time.
+enum class Choice { wake, skip, stop };
+
+template <class W, class Bucket, class Host, class Choose>
+void wake_retry(Bucket& bucket, const void* key, Host& host, Choose&& choose) {
+  constexpr unsigned kBatch = 32;
+  struct Woken {
+    ThreadIndex thread;
+    Waiter<W>* waiter;
+  } batch[kBatch];
+  bool more = true;
+  while (more) {
+    more = false;
+    unsigned n = 0;
+    bucket.acquire();
+    for (Waiter<W>* w = bucket.first(key); w; w = bucket.find(w->next, key)) {
+      if (n == kBatch) {
+        more = true;
+        break;
+      }
+      Choice choice = choose(*w);
+      if (choice == Choice::stop) break;
+      if (choice == Choice::skip || w->woken.load(std::memory_order_relaxed)) continue;
+      w->woken.store(1, std::memory_order_release);
+      batch[n++] = {w->thread, w};
+    }
+    bucket.release();
+    for (unsigned i = 0; i < n; ++i) host.wake(batch[i].thread, batch[i].waiter);
+  }
+}
+
+// Queues the waiter for a signal. `ready()` runs under the lock: false means do not wait after all.
+template <class W, class Bucket, class Host, class Ready>
+bool begin_signal_wait(Bucket& bucket, Waiter<W>& waiter, Host& host, Ready&& ready) {
+  waiter.thread = host.self();
+  bucket.acquire();
+  bucket.announce();
+  bool wait = ready();
+  if (wait) {
+    bucket.push_back(waiter);
+  } else {
+    bucket.retract();
+  }
+  bucket.release();
+  return wait;
+}
+
+// Sleeps until signalled; on a timeout or the like leaves the queue. If a signaller was faster the
+// wait counts as woken: no signal is swallowed.
+template <class W, class Bucket, class Host>
+WaitResult end_signal_wait(Bucket& bucket, Waiter<W>& waiter, Host& host) {
+  for (;;) {
+    WaitResult sleep = host.sleep(waiter);
+    if (waiter.woken.load(std::memory_order_acquire)) return WaitResult::woken;  // [signal-1]
+    if (sleep == WaitResult::woken) continue;
+    bucket.acquire();
+    bool still_queued = waiter.queued;
+    if (still_queued) {
+      bucket.remove(waiter);
+      bucket.retract();
+    }
+    bucket.release();
+    if (still_queued) return sleep;
+    host.await_signal(waiter);
+    return WaitResult::woken;
+  }
+}
+
+// Takes up to `limit` waiters for `key` that `choose` accepts out of the queue, oldest first, and
+// wakes them. Returns how many.
+template <class W, class Bucket, class Host, class Choose>
+std::uint32_t signal_waiters(Bucket& bucket, const void* key, std::uint32_t limit, Host& host,
+                             Choose&& choose) {
+  std::uint32_t total = 0;
+  Waiter<W>* taken = nullptr;
+  Waiter<W>** end = &taken;
+  bucket.acquire();
+  for (Waiter<W>* w = bucket.first(key); w && total < limit;) {
+    Waiter<W>* next = bucket.find(w->next, key);
+    if (choose(*w)) {
+      bucket.remove(*w);
+      bucket.retract();
+      *end = w;
+      end = &w->next;
+      ++total;
+    }
+    w = next;
+  }
+  *end = nullptr;
+  bucket.release();
+  while (taken) {
+    // Once `woken` is set the waiter may return and its stack frame be gone.
+    Waiter<W>* waiter = taken;
+    ThreadIndex thread = waiter->thread;
+    taken = waiter->next;
+    waiter->woken.store(1, std::memory_order_release);  // [signal-1]
+    host.wake(thread, waiter);
+  }
+  return total;
+}
+
+}  // namespace roost

@@ -1,0 +1,358 @@
+// Attaches the process, and blocks, wakes and moves the calling thread.
+#include "sched/runtime.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include <new>
+
+#include "sched/keeper.h"
+#include "sched/runtime_os.h"
+
+namespace roost {
+
+namespace {
+
+// Storage without constructors or destructors: used before and after all others.
+template <class T>
+struct Slot {
+  alignas(T) unsigned char bytes[sizeof(T)];
+  T& get() { return *reinterpret_cast<T*>(bytes); }
+};
+
+Segment segment;
+ProcessIndex process = kNoProcess;
+bool active = false;
+Slot<RuntimeOs> os_slot;
+Slot<RuntimeLedger> ledger_slot;
+CpuSet instance_mask;
+Nanoseconds idle_spin;
+LibcThreads libc_threads;
+
+void bind_ledger() {
+  LedgerTables<RealWorld> tables{segment.cores,
+                                 segment.core_info,
+                                 segment.threads,
+                                 segment.fifos,
+                                 segment.header->idle,
+                                 segment.header->queued,
+                                 segment.header->n_cores,
+                                 segment.header->n_processes,
+                                 find_policy(segment.header->policy),
+                                 segment.header->parameters};
+  new (os_slot.bytes) RuntimeOs(segment.core_info);
+  new (ledger_slot.bytes) RuntimeLedger(tables, os_slot.get());
+  int spin = find_parameter(*tables.policy, "idle_spin");
+  idle_spin = spin < 0 ? 0 : segment.header->parameters[spin];
+  instance_mask = {};
+  for (CoreIndex c = 0; c < segment.header->n_cores; ++c)
+    instance_mask.set(segment.core_info[c].os_cpu);
+}
+
+// The caller, READY, asks for a core. Whoever has to wait makes sure that somebody watches.
+void make_self_ready() {
+  {
+    Critical critical;
+    ledger_slot.get().make_ready(self.index);
+  }
+  if (state_of(self.record->state.load(std::memory_order_relaxed)) != State::running)
+    keeper_ensure();
+}
+
+// Nobody needs the core this thread has just left: spins there for as long as a wake-up across
+// cores costs, since whoever wakes it then need not pay that (NEST section 3.4; competitive
+// spinning). Stops as soon as the core gets another owner.
+void spin_on_idle_core() {
+  if (idle_spin == 0) return;
+  const ThreadRecord<RealWorld>& record = *self.record;
+  const CoreSlot<RealWorld>& core = segment.cores[record.last_core];
+  Nanoseconds end = 0;
+  for (unsigned i = 1;; ++i) {
+    if (state_of(record.state.load(std::memory_order_acquire)) == State::running) return;
+    if (core.owner.load(std::memory_order_relaxed) != 0) return;
+    cpu_pause();
+    if (i % 32 != 1) continue;
+    Nanoseconds now = os::now();
+    if (end == 0) end = now + idle_spin;
+    if (now >= end) return;
+  }
+}
+
+// Sleeps on the record until it is granted a core. Before that, a deadline or (if `interruptible`)
+// a handler turns a BLOCKED wait into READY; the core is then still waited for.
+Park wait_for_grant(const Deadline* deadline, bool interruptible) {
+  ThreadRecord<RealWorld>& record = *self.record;
+  Park result = Park::woken;
+  spin_on_idle_core();
+  for (;;) {
+    std::uint32_t word = announce_sleep(record);
+    if (state_of(word) == State::running) break;
+    if (state_of(word) == State::external) {
+      // Granted, but taken by the watchdog for a sleeper before the wake-up reached us.
+      change_state(record, State::ready);
+      make_self_ready();
+      continue;
+    }
+    int slept = os::futex_wait(&record.state, word, os::FutexScope::shared,
+                               deadline ? &deadline->at : nullptr, deadline && deadline->realtime);
+    bool end = slept == -ETIMEDOUT || (slept == -EINTR && interruptible);
+    if (!end) continue;
+    if (cancel_block(record)) {
+      result = slept == -ETIMEDOUT ? Park::timed_out : Park::interrupted;
+      make_self_ready();
+    }
+    deadline = nullptr;
+    interruptible = false;
+  }
+  CoreIndex core = core_of(record.state.load(std::memory_order_relaxed));
+  if (record.pinned_to != core) os_slot.get().pin(record, core);
+  return result;
+}
+
+// From READY without a core to RUNNING.
+void acquire_core() {
+  make_self_ready();
+  wait_for_grant(nullptr, false);
+}
+
+// What a former image of this very process (before an exec with several threads) still holds is
+// the leader's to give back: the image is only declared dead.
+void disown_earlier_image() {
+  for (ProcessIndex i = 0; i < segment.header->n_processes; ++i) {
+    ProcessSlot<RealWorld>& slot = segment.processes[i];
+    std::uint32_t word = slot.state.load(std::memory_order_acquire);
+    ProcessState state = process_state(word);
+    if (i == process || state == ProcessState::free || state == ProcessState::dead) continue;
+    if (slot.pid != segment.processes[process].pid ||
+        slot.start_time != segment.processes[process].start_time)
+      continue;
+    slot.state.compare_exchange_strong(word, with_process_state(word, ProcessState::dead),
+                                       std::memory_order_acq_rel);
+    keeper_ensure();
+  }
+}
+
+SegmentConfig& stored_config() {
+  static constinit SegmentConfig config{};
+  return config;
+}
+
+// The names inside the stored configuration point here: the caller's may lie in its environment.
+char stored_instance[kInstanceNameBytes];
+char stored_policy[kPolicyNameBytes];
+
+int attach_process() {
+  int error = segment_attach(segment, stored_config(), process);
+  if (error) return error;
+  const Policy* policy = find_policy(segment.header->policy);
+  if (!policy || policy->layout != segment.header->policy_layout) {
+    segment_detach(segment, process, ProcessState::free);
+    segment_unmap(segment);
+    return kSegmentPolicyMismatch;
+  }
+  // A child of a later fork that finds everybody else gone makes the same instance anew.
+  SegmentConfig& stored = stored_config();
+  stored.choose_cores = nullptr;
+  stored.n_cores = segment.header->n_cores;
+  memcpy(stored.cores, segment.core_info, stored.n_cores * sizeof(CoreInfo));
+  bind_ledger();
+  active = true;
+  keeper_bind(segment, process, libc_threads);
+  disown_earlier_image();
+  if (!thread_attach()) {
+    active = false;
+    segment_detach(segment, process, ProcessState::free);
+    segment_unmap(segment);
+    return kSegmentNoThreadRecord;
+  }
+  return 0;
+}
+
+}  // namespace
+
+std::uint32_t RuntimeOs::holder() {
+  return self.index == kNoThread ? kKeeperHolder : self.index + 1;
+}
+
+RuntimeLedger& runtime_ledger() { return ledger_slot.get(); }
+bool runtime_active() { return active; }
+const Segment& runtime_segment() { return segment; }
+const CpuSet& runtime_cpus() { return instance_mask; }
+
+int runtime_start(const SegmentConfig& config, const LibcThreads& libc) {
+  SegmentConfig& stored = stored_config();
+  memcpy(&stored, &config, sizeof stored);
+  strncpy(stored_instance, config.instance, sizeof stored_instance - 1);
+  strncpy(stored_policy, config.policy, sizeof stored_policy - 1);
+  stored.instance = stored_instance;
+  stored.policy = stored_policy;
+  libc_threads = libc;
+  return attach_process();
+}
+
+void runtime_after_fork() {
+  if (!active) return;
+  // The parent's slot, record and keeper are not ours; the mapping may be dropped and made anew.
+  self.record = nullptr;
+  self.index = kNoThread;
+  self.depth = 0;
+  self.parked = false;
+  self.in_kernel = false;
+  self.n_deferred = 0;
+  active = false;
+  segment_unmap(segment);
+  keeper_after_fork();
+  attach_process();
+}
+
+void runtime_before_exec() {
+  // Alone, the process leaves the instance for good; its successor may be unmanaged. With a keeper
+  // or other threads about, their segment must stay mapped, and the leader cleans up after them.
+  if (segment.processes[process].threads.load(std::memory_order_relaxed) == 1 &&
+      !keeper_started()) {
+    runtime_stop();
+    return;
+  }
+  segment.processes[process].exec_pending.fetch_add(1, std::memory_order_relaxed);
+  unpin_self();
+  enter_external();
+}
+
+void runtime_exec_failed() {
+  if (!active) {
+    segment_unmap(segment);
+    keeper_after_fork();
+    attach_process();
+    return;
+  }
+  leave_external();
+  repin_self();
+  segment.processes[process].exec_pending.fetch_sub(1, std::memory_order_relaxed);
+}
+
+void runtime_stop() {
+  if (!active) return;
+  bool alone =
+      segment.processes[process].threads.load(std::memory_order_relaxed) <= (self.record ? 1u : 0u);
+  if (self.record) thread_detach();
+  active = false;
+  // If other threads are left they run until the kernel ends them; a keeper then takes back what
+  // they hold.
+  segment_detach(segment, process, alone ? ProcessState::free : ProcessState::exiting);
+}
+
+bool thread_attach() {
+  if (!active || self.record) return self.record != nullptr;
+  ThreadIndex index = segment_take_thread(segment, process);
+  if (index == kNoThread) return false;
+  ThreadRecord<RealWorld>& record = segment.threads[index];
+  self.tid = os::gettid();
+  record.tid.store(self.tid, std::memory_order_relaxed);
+  unsigned cpu = 0;
+  os::raw_syscall(SYS_getcpu, os::arg(&cpu), 0, 0);
+  for (CoreIndex c = 0; c < segment.header->n_cores; ++c) {
+    if (segment.core_info[c].os_cpu == cpu) record.last_core = c;
+  }
+  self.index = index;
+  self.record = &record;
+  self.parked = true;
+  change_state(record, State::ready);
+  acquire_core();
+  self.parked = false;
+  return true;
+}
+
+void thread_detach() {
+  ThreadIndex index = self.index;
+  {
+    Critical critical;
+    CoreIndex core = RuntimeLedger::leave_core(*self.record, State::detached);
+    if (core != kNoCore) ledger_slot.get().release(core);
+    self.record = nullptr;
+    self.index = kNoThread;
+    segment_free_thread(segment, index);
+  }
+  os::set_affinity(0, &instance_mask, sizeof instance_mask);
+}
+
+Park park(const Deadline* deadline, bool interruptible) {
+  ThreadRecord<RealWorld>& record = *self.record;
+  self.parked = true;
+  {
+    Critical critical;
+    BlockResult begun = begin_block(record);
+    if (begun.block == Block::permit) {
+      self.parked = false;
+      return Park::woken;
+    }
+    if (begun.block == Block::release) ledger_slot.get().release(begun.core);
+  }
+  Park result = wait_for_grant(deadline, interruptible);
+  self.parked = false;
+  return result;
+}
+
+void unpark(ThreadIndex thread) {
+  Critical critical;
+  if (roost::unpark(segment.threads[thread])) ledger_slot.get().make_ready(thread);
+}
+
+bool yield_core() {
+  ThreadRecord<RealWorld>& record = *self.record;
+  std::uint32_t word = record.state.load(std::memory_order_relaxed);
+  if (state_of(word) != State::running) {
+    regain_core();
+    return true;
+  }
+  constexpr Nanoseconds kStealAge = 200'000;
+  using Result = RuntimeLedger::YieldResult;
+  self.parked = true;
+  Result result;
+  {
+    Critical critical;
+    CoreIndex core = core_of(word);
+    auto& passes = segment.cores[core].passes;
+    passes.store(passes.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+    result = ledger_slot.get().yield(self.index, core, kStealAge);
+    if (result == Result::lost_core) ledger_slot.get().make_ready(self.index);
+  }
+  if (result != Result::alone) wait_for_grant(nullptr, false);
+  self.parked = false;
+  return result != Result::alone;
+}
+
+void enter_external() {
+  if (self.in_kernel) return;
+  self.in_kernel = true;
+  Critical critical;
+  CoreIndex core = RuntimeLedger::leave_core(*self.record, State::external);
+  if (core != kNoCore) ledger_slot.get().release(core);
+}
+
+void leave_external() {
+  if (!self.in_kernel) return;
+  self.in_kernel = false;
+  regain_core();
+}
+
+void regain_core() {
+  if (has_core()) return;
+  self.parked = true;
+  change_state(*self.record, State::ready);
+  acquire_core();
+  self.parked = false;
+}
+
+void unpin_self() {
+  if (!active) return;
+  os::set_affinity(0, &instance_mask, sizeof instance_mask);
+  if (self.record) self.record->pinned_to = kNoCore;
+}
+
+void repin_self() {
+  if (self.record && has_core()) {
+    os_slot.get().pin(*self.record, core_of(self.record->state.load(std::memory_order_relaxed)));
+  }
+}
+
+}  // namespace roost

@@ -1,0 +1,89 @@
+// The scheduler inside a process: attaches it to an instance and blocks, wakes and moves its
+// threads.
+//
+// Everything here concerns the calling thread unless it says otherwise. Functions marked [managed]
+// need self.record; the others work for any thread. None allocates; park, yield and the external
+// pair may sleep. Signal handlers may call unpark; the rest only where self.depth and self.parked
+// are clear.
+#pragma once
+
+#include <pthread.h>
+#include <time.h>
+
+#include "sched/ledger.h"
+#include "sched/lot_wait.h"
+#include "sched/self.h"
+#include "segment/segment.h"
+#include "topo/cpu_set.h"
+
+namespace roost {
+
+// libc's own functions, past Roost's interposition.
+struct LibcThreads {
+  int (*create)(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*);
+  int (*mutex_lock)(pthread_mutex_t*);
+  int (*mutex_consistent)(pthread_mutex_t*);
+};
+
+// An absolute point in time on the clock the caller was given.
+struct Deadline {
+  timespec at;
+  bool realtime;
+};
+
+enum class Park { woken, timed_out, interrupted };
+
+// Attaches the process to `config.instance` and makes the caller its first managed thread, with a
+// core. 0, -errno or a SegmentError; on error the process stays unmanaged.
+int runtime_start(const SegmentConfig& config, const LibcThreads& libc);
+bool runtime_active();
+const Segment& runtime_segment();
+// The kernel's CPUs of the instance's cores.
+const CpuSet& runtime_cpus();
+
+// In the child of a fork: forgets the parent's threads and attaches the child.
+void runtime_after_fork();
+
+// Before exec, and to undo it if exec fails. [managed]
+void runtime_before_exec();
+void runtime_exec_failed();
+
+// At the end of the process: gives back what this thread holds and the process slot, and removes
+// the segment if this was the last process.
+void runtime_stop();
+
+// A thread joins: takes a record and waits for a core. False if the instance is out of records: the
+// thread then stays unmanaged.
+bool thread_attach();
+// The thread leaves; runs on unmanaged. [managed]
+void thread_detach();
+
+// Blocks until unparked or `deadline`; a permit left earlier returns at once. May return woken
+// spuriously. A signal handler ends it early only if `interruptible`. [managed]
+Park park(const Deadline* deadline, bool interruptible);
+// Wakes the thread or leaves it a permit. Any thread, handlers included.
+void unpark(ThreadIndex thread);
+
+// Lets another READY thread run; false if there was none. [managed]
+bool yield_core();
+
+// Around a call that may block in the kernel: without a core, then with one again. Nestable in
+// handlers: the inner pair does nothing. [managed]
+void enter_external();
+void leave_external();
+// After something took the core while the thread ran (watchdog) or a handler jumped out of a
+// blocking call: gets a core again. One load when all is well. [managed]
+inline bool has_core() {
+  return state_of(self.record->state.load(std::memory_order_relaxed)) == State::running;
+}
+void regain_core();
+
+// Whether the caller can block through Roost: managed, and not in a handler that interrupted Roost.
+inline bool can_park() { return self.record && self.depth == 0 && !self.parked && !self.in_kernel; }
+
+// Makes the kernel affinity that of the whole instance (for children that may be unmanaged), or
+// pins it back.
+void unpin_self();
+void repin_self();
+
+}  // namespace roost

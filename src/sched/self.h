@@ -1,0 +1,56 @@
+// What the calling thread knows of itself inside Roost: one small constant-initialised TLS struct.
+//
+// Before Roost has attached a thread, and in programs it does not manage, `record` is null and
+// every interposed function passes straight through to libc: there is no "initialised?" test
+// anywhere.
+#pragma once
+
+#include <cstdint>
+
+#include "segment/records.h"
+
+namespace roost {
+
+// A wake-up that a signal handler asked for while it had interrupted Roost itself.
+struct DeferredWake {
+  void (*run)(const void* key, std::uint32_t count);
+  const void* key;
+  std::uint32_t count;
+};
+
+struct Self {
+  ThreadRecord<RealWorld>* record = nullptr;  // null: unmanaged
+  ThreadIndex index = kNoThread;
+  std::int32_t tid = 0;
+  std::uint32_t depth = 0;         // inside Roost's critical sections
+  bool parked = false;             // waits for a grant; only a signal handler can see it set
+  bool in_kernel = false;          // inside a blocking kernel call, without a core
+  const void* give_way = nullptr;  // a mutex this thread may not take again before those who wait
+  std::uint32_t n_deferred = 0;
+  DeferredWake deferred[16] = {};
+  bool too_many_deferred = false;  // some were not noted: everybody is woken instead
+  void* thread = nullptr;          // preload's Thread
+};
+
+#if defined(__clang__) || defined(__GNUC__)
+extern constinit thread_local Self self
+    __attribute__((tls_model("initial-exec"), visibility("hidden")));
+#endif
+
+void run_deferred_wakes();
+// Wakes all who may be woken for nothing; set by whoever owns the parking lot.
+extern void (*wake_everybody)();
+
+// Brackets code that a signal handler on this thread must not re-enter. Costs two TLS writes.
+class Critical {
+ public:
+  Critical() { RealWorld::enter_critical(); }
+  ~Critical() { RealWorld::leave_critical(); }
+  Critical(const Critical&) = delete;
+  Critical& operator=(const Critical&) = delete;
+};
+
+// Leaves a wake-up for the interrupted code to issue. Called in a handler, with self.depth > 0.
+void defer_wake(void (*run)(const void*, std::uint32_t), const void* key, std::uint32_t count);
+
+}  // namespace roost

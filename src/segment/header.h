@@ -1,0 +1,57 @@
+// The head of the shared segment: identity, fixed parameters and the offsets of its tables.
+#pragma once
+
+#include <pthread.h>
+
+#include <cstdint>
+
+#include "base/types.h"
+#include "segment/records.h"
+
+namespace roost {
+
+inline constexpr std::uint64_t kMagic = 0x31305453'4f4f5200ull;  // "\0ROOST01"
+inline constexpr std::uint32_t kAbiVersion = 1;
+inline constexpr unsigned kMaxParameters = 16;
+inline constexpr unsigned kInstanceNameBytes = 64;
+inline constexpr unsigned kPolicyNameBytes = 32;
+inline constexpr unsigned kMaxMaskWords = 16;  // 1024 cores
+
+struct SegmentHeader {
+  std::uint64_t magic;
+  std::uint32_t abi_version;
+  std::uint32_t header_bytes;
+  std::uint64_t layout_hash;
+  std::uint64_t total_bytes;
+  std::uint64_t pid_namespace;  // inode of /proc/self/ns/pid: tids must mean the same to all
+  std::uint32_t uid;
+  std::uint16_t n_cores;
+  std::uint16_t n_processes;
+  std::uint32_t n_threads;
+  char instance[kInstanceNameBytes];
+  char policy[kPolicyNameBytes];
+  std::uint64_t policy_layout;               // hash of the policy's use of policy_words
+  std::uint64_t parameters[kMaxParameters];  // in the order of the policy's table
+  std::uint64_t created_ns;                  // CLOCK_REALTIME
+  std::uint64_t cores_offset;
+  std::uint64_t core_info_offset;
+  std::uint64_t threads_offset;
+  std::uint64_t processes_offset;
+  std::uint64_t fifos_offset;
+  std::uint64_t thread_bits_offset;
+
+  // Held by the keeper that watches the instance; robust, so the kernel hands it on.
+  alignas(kCoreStride) pthread_mutex_t leader;
+  std::uint64_t leader_words[8];
+
+  alignas(kCoreStride) std::atomic<std::uint32_t> thread_hint;  // where to look for a free record
+  std::atomic<std::uint64_t> retired[kCounters];  // counters of ended processes, as ThreadCounters
+  std::atomic<std::uint64_t> reclaimed;           // processes found dead and cleaned up
+  std::atomic<std::uint64_t> unmanaged;           // programs seen that cannot be managed
+  char unmanaged_name[64];                        // the last of them
+
+  alignas(kCoreStride) MaskWord<RealWorld> idle[kMaxMaskWords];  // cores with no owner (a hint)
+  MaskWord<RealWorld> queued[kMaxMaskWords];  // cores with READY threads queued (a hint)
+};
+
+}  // namespace roost

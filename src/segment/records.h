@@ -1,0 +1,122 @@
+// Plain data of the shared segment that the scheduler works on: thread records, core slots, queues.
+//
+// The thread record is the truth about a thread; queues and masks are an index over the records and
+// can be rebuilt from them (sched/rebuild.h). Offsets and indices only, no pointers: every process
+// maps the segment where it likes. Structures written by different cores do not share a cache line.
+//
+// Everything is a template over a World (base/world.h), so that the model checker and the ledger
+// benchmark run the very same structures.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "base/types.h"
+#include "base/world.h"
+
+namespace roost {
+
+inline constexpr unsigned kMaxProcesses = 512;
+inline constexpr unsigned kProcessWords = kMaxProcesses / 64;
+
+// A lock inside the segment. Holds the owner's record index + 1 (keepers: kKeeperHolder), so that a
+// later recovery can see who died inside; see sched/PROTOCOL.md, "Locks".
+template <class W>
+struct SegmentLock {
+  typename W::template atomic<std::uint32_t> holder;
+};
+inline constexpr std::uint32_t kKeeperHolder = 0xffffffff;
+
+// What a thread did; written by the thread itself or by whoever holds it (granter), read by anyone.
+struct ThreadCounters {
+  std::uint32_t grants;  // times a core was granted
+  std::uint32_t
+      switches;  // grants that were hand-offs: the core went straight from one thread to the next
+  std::uint32_t yields;      // yields that gave the core away
+  std::uint32_t migrations;  // grants on another core than the last one
+  std::uint32_t rescues;     // cores taken by the watchdog while the thread slept unseen
+  std::uint32_t shares;      // cores shared by the watchdog while the thread ran past the patience
+};
+inline constexpr int kCounters = 6;
+
+template <class W>
+struct alignas(kCoreStride) ThreadRecord {
+  // State word (segment/thread_state.h); also the futex word on which the thread waits for a grant.
+  typename W::template atomic<std::uint32_t> state;
+  typename W::template atomic<std::uint32_t> generation;  // odd: in use
+  typename W::template atomic<std::int32_t> tid;          // kernel thread id, 0 before it is known
+  ThreadIndex next;                                       // link in a Fifo, under that core's lock
+  ProcessIndex process;                                   // owner
+  CoreIndex last_core;                                    // preferred core; on which it last ran
+  CoreIndex queued_on;                                    // core whose queue holds it while READY
+  CoreIndex pinned_to;     // core to which its kernel affinity is set, kNoCore if none
+  std::uint64_t ready_ns;  // when it last became READY: order for a rebuild, age for the watchdog
+  ThreadCounters counters;
+  typename W::template atomic<std::uint32_t>
+      hand_permit;                // of roost_unblock (preload/public_api.cc)
+  std::uint64_t policy_words[4];  // the policy's state per thread
+};
+
+// FIFO of READY threads of one process on one core, under the core's lock.
+struct Fifo {
+  ThreadIndex head;
+  ThreadIndex tail;
+  std::uint32_t length;
+};
+
+template <class W>
+struct alignas(kCoreStride) CoreSlot {
+  // Line 1: touched at every hand-off on this core.
+  typename W::template atomic<std::uint32_t> owner;  // thread index + 1; 0: the core is free
+  SegmentLock<W> lock;                               // protects the queue fields below
+  typename W::template atomic<std::uint32_t> ready;  // READY threads in this core's queues
+  typename W::template atomic<std::uint32_t>
+      passes;                     // scheduling points passed; the watchdog's eye
+  std::uint64_t policy_words[5];  // the policy's state per core, under `lock`
+  // Line 2: which processes have READY threads here, under `lock`.
+  std::uint64_t ready_processes[kProcessWords];
+};
+
+// One bit a core, 64 cores a word, one word a cache line.
+template <class W>
+struct alignas(kCacheLine) MaskWord {
+  typename W::template atomic<std::uint64_t> bits;
+};
+
+// What a guest needs to know of a core, fixed when the instance is created.
+struct CoreInfo {
+  std::uint16_t os_cpu;  // the kernel's CPU number
+  std::uint16_t node;    // NUMA node, counted from 0 in the instance
+  std::uint16_t socket;
+  std::uint16_t llc;     // last-level cache
+  CoreIndex node_first;  // cores of its node are node_first .. node_end-1
+  CoreIndex node_end;
+};
+
+// A slot's state word: ProcessState in bits 0-1, above it a count of the slot's tenants. Whoever
+// judged a tenant dead acts by compare-and-swap on the word it judged, so that a new tenant of the
+// same slot is never taken for the old one.
+enum class ProcessState : std::uint32_t { free = 0, live = 1, exiting = 2, dead = 3 };
+inline constexpr std::uint32_t kNextTenant = 4;
+inline constexpr ProcessState process_state(std::uint32_t word) {
+  return static_cast<ProcessState>(word & 3);
+}
+inline constexpr std::uint32_t with_process_state(std::uint32_t word, ProcessState state) {
+  return (word & ~3u) | static_cast<std::uint32_t>(state);
+}
+
+template <class W>
+struct alignas(kCoreStride) ProcessSlot {
+  typename W::template atomic<std::uint32_t> state;  // see ProcessState
+  std::int32_t pid;
+  std::uint64_t start_time;  // with pid it names the process for good (proc(5) field 22)
+  typename W::template atomic<std::int32_t> keeper_tid;
+  typename W::template atomic<std::uint32_t> exec_pending;  // a thread is inside exec
+  typename W::template atomic<std::uint32_t> threads;       // records in use
+  std::uint32_t dead_ticks;  // leader only: ticks since it was found dead
+  char command[16];
+  typename W::template atomic<std::uint64_t>
+      retired[kCounters];  // counters of ended threads, in their order
+};
+
+}  // namespace roost

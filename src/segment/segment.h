@@ -1,0 +1,84 @@
+// The shared segment of an instance: /dev/shm/roost-<uid>-<name>, created, checked, attached,
+// removed.
+//
+// Creation, attachment and removal are serialised by flock(2) on the file, which the kernel drops
+// when a process dies; nothing here is on a scheduling path. A segment whose processes are all dead
+// is taken over by the next attacher as if it were new. All functions are for start, fork and exit
+// of a process: not async-signal-safe, errno may change.
+#pragma once
+
+#include <cstddef>
+
+#include "segment/header.h"
+
+namespace roost {
+
+// Errors are -errno or one of these; segment_error() says them in a sentence.
+enum SegmentError {
+  kSegmentWrongOwner = -10001,
+  kSegmentWrongMode = -10002,
+  kSegmentBadMagic = -10003,
+  kSegmentOtherVersion = -10004,
+  kSegmentDamaged = -10005,
+  kSegmentOtherNamespace = -10006,
+  kSegmentPolicyMismatch = -10007,
+  kSegmentNoProcessSlot = -10008,
+  kSegmentNoThreadRecord = -10009,
+  kSegmentBadName = -10010,
+};
+const char* segment_error(int error);
+
+// What the creator fixes for all. `choose_cores` fills in the cores; it is called only if the
+// segment is created, since looking at the machine costs some files for each core.
+struct SegmentConfig {
+  void (*choose_cores)(SegmentConfig&);  // null: they are there already
+  const char* instance;
+  const char* policy;
+  std::uint64_t policy_layout;
+  std::uint64_t parameters[kMaxParameters];
+  CoreIndex n_cores;
+  std::uint32_t n_threads;  // 0: default
+  CoreInfo cores[1024];
+};
+inline constexpr std::uint32_t kDefaultThreads = 14336;
+
+// The mapped segment with its tables resolved and checked against the file's size.
+struct Segment {
+  SegmentHeader* header = nullptr;
+  CoreSlot<RealWorld>* cores = nullptr;
+  CoreInfo* core_info = nullptr;
+  ThreadRecord<RealWorld>* threads = nullptr;
+  ProcessSlot<RealWorld>* processes = nullptr;
+  Fifo* fifos = nullptr;
+  std::atomic<std::uint64_t>* thread_bits = nullptr;
+  std::size_t bytes = 0;
+};
+
+inline constexpr std::size_t kSegmentPathBytes = 128;
+// Writes the path of an instance's segment; kSegmentBadName if the name is empty, too long or holds
+// anything but letters, digits, '.', '_' and '-'.
+int segment_path(char (&path)[kSegmentPathBytes], unsigned uid, const char* instance);
+
+// Attaches to the instance, creating it with `config` if there is none (or none alive), and takes a
+// process slot for the caller. An existing instance keeps its own cores, policy and parameters.
+int segment_attach(Segment& segment, SegmentConfig& config, ProcessIndex& process);
+
+// Maps an existing segment read-write (clean) or read-only (ps) without a slot. -ENOENT if none.
+int segment_open(Segment& segment, const char* path, bool writable);
+
+// Ends the process's membership: its slot becomes free, or `exiting` while it still has threads
+// that a keeper must clean up after. Removes the file if no other living process is left.
+void segment_detach(Segment& segment, ProcessIndex process, ProcessState left);
+void segment_unmap(Segment& segment);
+
+// Whether any process of the segment other than `except` is alive.
+bool segment_in_use(const Segment& segment, ProcessIndex except = kNoProcess);
+
+// `roost clean`: removes the file if nobody alive uses it. 1 removed, 0 in use, negative error.
+int segment_remove_if_stale(const char* path);
+
+// A free thread record, its generation made odd, or kNoThread. Lock-free, async-signal-safe.
+ThreadIndex segment_take_thread(Segment& segment, ProcessIndex process);
+void segment_free_thread(Segment& segment, ThreadIndex thread);
+
+}  // namespace roost

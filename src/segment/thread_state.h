@@ -1,0 +1,156 @@
+// The state word of a thread record and its transitions: block, unpark, grant (sched/PROTOCOL.md).
+//
+//   bits 0-2   State
+//   bit  3     kPermit: a wake-up that came before the block it was meant for; block() consumes it
+//   bit  4     kSleeping: the thread is, or is about to be, in futex_wait on this word
+//   bits 16-31 core, meaningful while RUNNING
+//
+// Only the holder of a thread may change its State: the thread itself while RUNNING or EXTERNAL,
+// the winner of the BLOCKED -> READY transition afterwards (it puts the thread in a queue or grants
+// it a core), then whoever took it out of that queue. kPermit may be set by anyone.
+#pragma once
+
+#include <cstdint>
+
+#include "base/types.h"
+#include "segment/records.h"
+
+namespace roost {
+
+enum class State : std::uint32_t {
+  free = 0,      // record not in use
+  running = 1,   // owns the core in bits 16-31
+  ready = 2,     // in a queue, or held by whoever is about to queue or grant it
+  blocked = 3,   // waits for unpark
+  external = 4,  // in a blocking kernel call, or started and not yet admitted: no core
+  detached = 5,  // runs unmanaged
+};
+
+inline constexpr std::uint32_t kStateMask = 7;
+inline constexpr std::uint32_t kPermit = 8;
+inline constexpr std::uint32_t kSleeping = 16;
+
+inline constexpr State state_of(std::uint32_t word) {
+  return static_cast<State>(word & kStateMask);
+}
+inline constexpr CoreIndex core_of(std::uint32_t word) {
+  return static_cast<CoreIndex>(word >> 16);
+}
+inline constexpr std::uint32_t running_on(CoreIndex core) {
+  return static_cast<std::uint32_t>(State::running) | (static_cast<std::uint32_t>(core) << 16);
+}
+inline constexpr std::uint32_t with_state(std::uint32_t word, State state) {
+  return (word & kPermit) | static_cast<std::uint32_t>(state);
+}
+
+// What begin_block left to do.
+enum class Block {
+  permit,   // a wake-up was there already and is consumed: carry on, with the core
+  release,  // BLOCKED: the caller must release the core it had (`core`) and wait for a grant
+  no_core,  // BLOCKED, and the watchdog had taken the core before: only wait
+};
+struct BlockResult {
+  Block block;
+  CoreIndex core;
+};
+
+// By the thread itself: RUNNING -> BLOCKED, unless a permit is there.
+template <class W>
+BlockResult begin_block(ThreadRecord<W>& thread) {
+  std::uint32_t word = thread.state.load(std::memory_order_relaxed);
+  for (;;) {
+    bool permit = word & kPermit;
+    bool had_core = state_of(word) == State::running;
+    std::uint32_t next = permit ? word & ~kPermit : with_state(word, State::blocked);
+    // [unpark-1] acquire: what the unparker wrote before is visible when the permit is consumed.
+    if (!thread.state.compare_exchange_strong(word, next, std::memory_order_acq_rel,
+                                              std::memory_order_acquire)) {
+      continue;
+    }
+    if (permit) return {Block::permit, kNoCore};
+    if (had_core) return {Block::release, core_of(word)};
+    return {Block::no_core, kNoCore};
+  }
+}
+
+// By anyone: true if the thread was BLOCKED and is now READY in the caller's hands, who must pass
+// it to the ledger. Otherwise a permit is left for its next block.
+template <class W>
+bool unpark(ThreadRecord<W>& thread) {
+  std::uint32_t word = thread.state.load(std::memory_order_relaxed);
+  for (;;) {
+    bool blocked = state_of(word) == State::blocked;
+    std::uint32_t next;
+    if (blocked) {
+      next = static_cast<std::uint32_t>(State::ready) | (word & kSleeping);
+    } else {
+      next = word | kPermit;
+    }
+    // [unpark-1] release.
+    if (thread.state.compare_exchange_strong(word, next, std::memory_order_acq_rel,
+                                             std::memory_order_relaxed)) {
+      return blocked;
+    }
+  }
+}
+
+// By the thread itself after a timeout or a signal: BLOCKED -> READY unless somebody was first.
+template <class W>
+bool cancel_block(ThreadRecord<W>& thread) {
+  std::uint32_t word = thread.state.load(std::memory_order_relaxed);
+  while (state_of(word) == State::blocked) {
+    if (thread.state.compare_exchange_strong(word, with_state(word, State::ready),
+                                             std::memory_order_acq_rel,
+                                             std::memory_order_relaxed)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+// By the thread itself: a transition that keeps a permit (RUNNING <-> EXTERNAL, -> READY).
+template <class W>
+void change_state(ThreadRecord<W>& thread, State state) {
+  std::uint32_t word = thread.state.load(std::memory_order_relaxed);
+  while (!thread.state.compare_exchange_strong(
+      word, with_state(word, state), std::memory_order_acq_rel, std::memory_order_relaxed)) {
+  }
+}
+
+// By the holder of a READY thread: READY -> RUNNING(core). Calls `pin` before the thread can run if
+// it sleeps; the thread pins itself otherwise (moving a running thread costs ten times as much).
+// Returns whether it sleeps and needs a futex wake.
+template <class W, class Pin>
+bool grant(ThreadRecord<W>& thread, CoreIndex core, Pin&& pin) {
+  bool pinned = false;
+  std::uint32_t word = thread.state.load(std::memory_order_relaxed);
+  for (;;) {
+    bool sleeping = word & kSleeping;
+    if (sleeping && !pinned) {
+      pin();
+      pinned = true;
+    }
+    // [grant-1] release: pairs with the acquire in the thread's wait loop.
+    if (thread.state.compare_exchange_strong(word, (word & kPermit) | running_on(core),
+                                             std::memory_order_acq_rel,
+                                             std::memory_order_relaxed)) {
+      return sleeping;
+    }
+  }
+}
+
+// By the thread before it sleeps: announces it, unless it is RUNNING already. Returns the word to
+// wait on, with kSleeping set, or the RUNNING word.
+template <class W>
+std::uint32_t announce_sleep(ThreadRecord<W>& thread) {
+  std::uint32_t word = thread.state.load(std::memory_order_acquire);  // [grant-1]
+  while (state_of(word) != State::running && !(word & kSleeping)) {
+    if (thread.state.compare_exchange_strong(word, word | kSleeping, std::memory_order_acq_rel,
+                                             std::memory_order_acquire)) {
+      return word | kSleeping;
+    }
+  }
+  return word;
+}
+
+}  // namespace roost

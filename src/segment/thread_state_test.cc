@@ -1,0 +1,158 @@
+// Every transition of a thread's state word, alone and with a partner that interferes.
+#include "segment/thread_state.h"
+
+#include <gtest/gtest.h>
+
+#include <thread>
+
+#include "os/sys.h"
+
+namespace roost {
+namespace {
+
+using Record = ThreadRecord<RealWorld>;
+
+std::uint32_t word(State state) { return static_cast<std::uint32_t>(state); }
+
+struct StateWord : testing::Test {
+  Record record{};
+  void set(std::uint32_t value) { record.state.store(value); }
+  std::uint32_t now() { return record.state.load(); }
+};
+
+TEST_F(StateWord, a_core_survives_being_packed) {
+  for (CoreIndex core : {CoreIndex{0}, CoreIndex{1}, CoreIndex{1023}}) {
+    EXPECT_EQ(core_of(running_on(core)), core);
+    EXPECT_EQ(state_of(running_on(core)), State::running);
+    EXPECT_EQ(core_of(running_on(core) | kPermit | kSleeping), core);
+  }
+}
+
+TEST_F(StateWord, blocking_gives_the_core_to_the_caller_to_release) {
+  set(running_on(5));
+  BlockResult result = begin_block(record);
+  EXPECT_EQ(result.block, Block::release);
+  EXPECT_EQ(result.core, 5);
+  EXPECT_EQ(now(), word(State::blocked));
+}
+
+TEST_F(StateWord, a_permit_is_consumed_instead_of_blocking) {
+  set(running_on(5) | kPermit);
+  EXPECT_EQ(begin_block(record).block, Block::permit);
+  EXPECT_EQ(now(), running_on(5));
+}
+
+TEST_F(StateWord, a_thread_that_lost_its_core_blocks_without_one) {
+  set(word(State::external));
+  EXPECT_EQ(begin_block(record).block, Block::no_core);
+  EXPECT_EQ(now(), word(State::blocked));
+}
+
+TEST_F(StateWord, unpark_hands_a_blocked_thread_to_its_caller) {
+  set(word(State::blocked) | kSleeping);
+  EXPECT_TRUE(unpark(record));
+  EXPECT_EQ(now(), word(State::ready) | kSleeping);  // it sleeps on and will need a wake
+}
+
+TEST_F(StateWord, unpark_leaves_one_permit_to_anybody_else) {
+  for (std::uint32_t before : {running_on(3), word(State::ready), word(State::external),
+                               word(State::ready) | kSleeping, word(State::detached)}) {
+    set(before);
+    EXPECT_FALSE(unpark(record));
+    EXPECT_EQ(now(), before | kPermit);
+    EXPECT_FALSE(unpark(record));
+    EXPECT_EQ(now(), before | kPermit);
+  }
+}
+
+TEST_F(StateWord, a_timeout_turns_blocked_into_ready_once) {
+  set(word(State::blocked) | kSleeping);
+  EXPECT_TRUE(cancel_block(record));
+  EXPECT_EQ(now(), word(State::ready));
+  EXPECT_FALSE(cancel_block(record));
+}
+
+TEST_F(StateWord, a_timeout_comes_too_late_after_an_unpark) {
+  set(word(State::blocked));
+  ASSERT_TRUE(unpark(record));
+  EXPECT_FALSE(cancel_block(record));
+  EXPECT_EQ(now(), word(State::ready));
+}
+
+TEST_F(StateWord, changing_state_keeps_a_permit_and_drops_the_core) {
+  set(running_on(9) | kPermit);
+  change_state(record, State::external);
+  EXPECT_EQ(now(), word(State::external) | kPermit);
+}
+
+TEST_F(StateWord, a_grant_pins_and_wakes_sleepers_only) {
+  int pins = 0;
+  set(word(State::ready) | kPermit);
+  EXPECT_FALSE(grant(record, 2, [&] { ++pins; }));
+  EXPECT_EQ(now(), running_on(2) | kPermit);
+  EXPECT_EQ(pins, 0);
+  set(word(State::ready) | kSleeping);
+  EXPECT_TRUE(grant(record, 2, [&] { ++pins; }));
+  EXPECT_EQ(now(), running_on(2));
+  EXPECT_EQ(pins, 1);
+}
+
+TEST_F(StateWord, who_falls_asleep_between_look_and_grant_is_pinned_all_the_same) {
+  int pins = 0;
+  set(word(State::ready) | kSleeping);
+  // The pin is the only moment at which somebody else can come between.
+  bool sleeps = grant(record, 2, [&] {
+    ++pins;
+    record.state.fetch_or(kPermit);
+  });
+  EXPECT_TRUE(sleeps);
+  EXPECT_EQ(pins, 1);
+  EXPECT_EQ(now(), running_on(2) | kPermit);
+}
+
+TEST_F(StateWord, sleep_is_announced_unless_there_is_a_core_already) {
+  set(word(State::blocked));
+  EXPECT_EQ(announce_sleep(record), word(State::blocked) | kSleeping);
+  EXPECT_EQ(now(), word(State::blocked) | kSleeping);
+  EXPECT_EQ(announce_sleep(record), word(State::blocked) | kSleeping);
+  set(running_on(1) | kPermit);
+  EXPECT_EQ(announce_sleep(record), running_on(1) | kPermit);
+  EXPECT_EQ(now(), running_on(1) | kPermit);
+}
+
+// Two threads that block and wake each other, as often as it takes to meet every interleaving.
+TEST_F(StateWord, no_wake_up_is_lost_between_two_threads) {
+  constexpr int kRounds = 4'000;
+  Record records[2] = {};
+  for (Record& r : records) r.state.store(running_on(0));
+  auto park = [](Record& r) {
+    if (begin_block(r).block == Block::permit) return;
+    for (;;) {
+      std::uint32_t seen = announce_sleep(r);
+      if (state_of(seen) == State::running) return;
+      os::futex_wait(&r.state, seen, os::FutexScope::process);
+    }
+  };
+  auto wake = [](Record& r) {
+    if (!unpark(r)) return;
+    if (grant(r, 0, [] {})) os::futex_wake(&r.state, 1, os::FutexScope::process);
+  };
+  int message = 0;  // plain: each side sees what the other wrote, or the sanitizer tells
+  std::thread other([&] {
+    for (int i = 0; i < kRounds; ++i) {
+      park(records[1]);
+      ++message;
+      wake(records[0]);
+    }
+  });
+  for (int i = 0; i < kRounds; ++i) {
+    ++message;
+    wake(records[1]);
+    park(records[0]);
+  }
+  other.join();
+  EXPECT_EQ(message, 2 * kRounds);
+}
+
+}  // namespace
+}  // namespace roost

@@ -1,0 +1,1 @@
+"""Shared by the runners of tests/real and tests/multi: processes, the roost command, the report."""

@@ -1,0 +1,106 @@
+"""`roost run CMD` is CMD: same process, same arguments, same ending, and nothing of roost in it."""
+
+import os
+import signal
+
+from harness.process import Outcome
+
+from world import World, cases, require
+
+
+def both(world: World, argv, **how) -> tuple[Outcome, Outcome]:
+    """The command plain and under roost."""
+    instance = world.roost.new_instance("command")
+    sides = world.run_plain(argv, **how), world.run(argv, instance, **how)
+    world.require_gone(instance)
+    return sides
+
+
+def require_same(world: World, argv, **how) -> None:
+    plain, roost = both(world, argv, **how)
+    for what in ("status", "stdout", "stderr"):
+        expected, got = getattr(plain, what), getattr(roost, what)
+        require(got == expected, f"{what} plain:\n{expected!r}\nunder roost:\n{got!r}")
+
+
+def test_the_command_has_the_process_id_of_roost(world: World):
+    instance = world.roost.new_instance("pid")
+    running = world.start(["sh", "-c", "echo $$"], instance)
+    outcome = running.wait(30)
+    require(outcome.stdout == f"{running.pid}\n".encode(),
+            f"started as {running.pid}, it says {outcome.stdout!r}")
+
+
+@cases(0, 1, 42, 125, 126, 127, 255)
+def test_the_exit_status_is_the_commands(world: World, status: int):
+    require_same(world, ["sh", "-c", f"exit {status}"])
+
+
+@cases("TERM", "INT", "SEGV", "KILL")
+def test_a_signal_that_ends_the_command_ends_roost(world: World, name: str):
+    instance = world.roost.new_instance("signal")
+    outcome = world.run(["sh", "-c", f"kill -{name} $$"], instance)
+    expected = -getattr(signal, f"SIG{name}")
+    require(outcome.status == expected, f"{outcome.verdict()}\n{outcome.stderr!r}")
+
+
+def test_arguments_arrive_as_they_are(world: World):
+    require_same(world, ["printf", "[%s]", "", " ", "--", "--stats", "-x", "a\nb", "ä", "*"])
+
+
+def test_standard_input_and_other_descriptors_are_passed_on(world: World):
+    path = world.directory / "input"
+    path.write_text("one\ntwo\n")
+    instance = world.roost.new_instance("descriptors")
+    outputs = []
+    for under_roost in (False, True):
+        with path.open() as stdin, path.open() as other:
+            command = ["sh", "-c", f"head -n 1; cat <&{other.fileno()}; ls /proc/self/fd"]
+            if under_roost:
+                command = world.roost.command(command, instance)
+            outputs.append(world.run_plain(command, stdin=stdin, pass_fds=[other.fileno()]).stdout)
+    require(outputs[0] == outputs[1], f"plain:\n{outputs[0]!r}\nunder roost:\n{outputs[1]!r}")
+
+
+def test_the_process_is_as_the_caller_made_it(world: World):
+    """Ignored signals, file mode mask, limits, priority, directory."""
+    facts = ("grep -E '^(SigBlk|SigIgn|Umask|NoNewPrivs|Seccomp):' /proc/self/status; "
+             "cat /proc/self/limits; nice; pwd")
+    made = 'trap "" USR1 PIPE; umask 027; ulimit -n 100; exec nice -n 3 "$@"'
+    command = ["sh", "-c", facts]
+    instance = world.roost.new_instance("state")
+    plain = world.run_plain(["sh", "-c", made, "sh", *command], cwd=world.directory)
+    roost = world.run_plain(["sh", "-c", made, "sh", *world.roost.command(command, instance)],
+                            cwd=world.directory)
+    require(roost.stdout == plain.stdout,
+            f"plain:\n{plain.stdout!r}\nunder roost:\n{roost.stdout!r}")
+
+
+def test_a_script_without_an_interpreter_runs_as_in_a_shell(world: World):
+    script = world.directory / "script"
+    script.write_text("echo script $1\nexit 3\n")
+    script.chmod(0o755)
+    instance = world.roost.new_instance("script")
+    outcome = world.run([str(script), "argument"], instance)
+    require((outcome.status, outcome.stdout) == (3, b"script argument\n"),
+            f"{outcome.verdict()}, {outcome.stdout!r} {outcome.stderr!r}")
+
+
+def test_the_command_is_looked_up_in_path(world: World):
+    tool = world.directory / "roost-test-tool"
+    tool.write_text("#!/bin/sh\necho found\n")
+    tool.chmod(0o755)
+    environment = {**os.environ, "PATH": f"{world.directory}:{os.environ['PATH']}"}
+    require_same(world, [tool.name], env=environment)
+
+
+def test_no_env_leaves_the_environment_alone(world: World):
+    """All but what makes the program managed."""
+    instance = world.roost.new_instance("env")
+    environment = {"PATH": os.environ["PATH"], "OMP_NUM_THREADS": "3"}
+    outcome = world.run(["env", "-0"], instance, "--no-env", env=environment)
+    names = {entry.split("=")[0] for entry in outcome.stdout.decode().split("\0") if entry}
+    added = {name for name in names - environment.keys()
+             if name != "LD_PRELOAD" and not name.startswith("ROOST_")}
+    require(not added, f"added: {', '.join(sorted(added))}")
+    require(b"OMP_NUM_THREADS=3\0" in outcome.stdout, "OMP_NUM_THREADS was changed")

@@ -1,0 +1,143 @@
+// CPU affinity as programs use it: what was set is what is returned, threads inherit it, attributes
+// override it, and a thread that has ended leaves none to the next.
+#include <pthread.h>
+#include <sched.h>
+
+#include "expect.h"
+
+static cpu_set_t whole;  // what this process may use
+static int first_cpu;
+
+static void prepare(void) {
+  CPU_ZERO(&whole);
+  EXPECT_EQ(sched_getaffinity(0, sizeof whole, &whole), 0);
+  for (first_cpu = 0; !CPU_ISSET(first_cpu, &whole); ++first_cpu) {
+  }
+}
+
+static void run(const pthread_attr_t* attr, void* (*body)(void*), void* argument) {
+  pthread_t thread;
+  EXPECT_EQ(pthread_create(&thread, attr, body, argument), 0);
+  EXPECT_EQ(pthread_join(thread, NULL), 0);
+}
+
+static void expect_own(const cpu_set_t* wanted) {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  EXPECT_EQ(sched_getaffinity(0, sizeof set, &set), 0);
+  EXPECT(CPU_EQUAL(&set, wanted));
+  CPU_ZERO(&set);
+  EXPECT_EQ(pthread_getaffinity_np(pthread_self(), sizeof set, &set), 0);
+  EXPECT(CPU_EQUAL(&set, wanted));
+  CPU_ZERO(&set);
+  EXPECT_EQ(sched_getaffinity(gettid(), sizeof set, &set), 0);
+  EXPECT(CPU_EQUAL(&set, wanted));
+}
+
+static void* expect_set(void* wanted) {
+  expect_own(wanted);
+  return NULL;
+}
+
+static void* set_and_expect(void* wanted) {
+  EXPECT_EQ(pthread_setaffinity_np(pthread_self(), sizeof(cpu_set_t), wanted), 0);
+  expect_own(wanted);
+  run(NULL, expect_set, wanted);
+  return NULL;
+}
+
+static cpu_set_t only_first(void) {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  CPU_SET(first_cpu, &set);
+  return set;
+}
+
+CASE(what_was_set_is_returned) {
+  prepare();
+  cpu_set_t set = only_first();
+  EXPECT_EQ(sched_setaffinity(0, sizeof set, &set), 0);
+  expect_own(&set);
+  run(NULL, expect_set, &set);
+  EXPECT_EQ(sched_setaffinity(0, sizeof whole, &whole), 0);
+  expect_own(&whole);
+  EXPECT_EQ(pthread_setaffinity_np(pthread_self(), sizeof set, &set), 0);
+  expect_own(&set);
+  EXPECT_EQ(pthread_setaffinity_np(pthread_self(), sizeof whole, &whole), 0);
+  expect_own(&whole);
+}
+
+CASE(a_threads_setting_is_its_own) {
+  prepare();
+  cpu_set_t set = only_first();
+  for (int i = 0; i < 20; ++i) {
+    run(NULL, set_and_expect, &set);
+    expect_own(&whole);
+    run(NULL, expect_set, &whole);
+  }
+}
+
+CASE(attributes_override_what_is_inherited) {
+  prepare();
+  cpu_set_t set = only_first(), stored;
+  pthread_attr_t attr;
+  EXPECT_EQ(pthread_attr_init(&attr), 0);
+  EXPECT_EQ(pthread_attr_setaffinity_np(&attr, sizeof set, &set), 0);
+  CPU_ZERO(&stored);
+  EXPECT_EQ(pthread_attr_getaffinity_np(&attr, sizeof stored, &stored), 0);
+  EXPECT(CPU_EQUAL(&stored, &set));
+  for (int i = 0; i < 20; ++i) {
+    run(&attr, expect_set, &set);
+    run(NULL, expect_set, &whole);
+  }
+  EXPECT_EQ(pthread_attr_destroy(&attr), 0);
+}
+
+static pthread_barrier_t gate;
+
+static void* wait_twice(void* wanted) {
+  pthread_barrier_wait(&gate);
+  pthread_barrier_wait(&gate);
+  expect_own(wanted);
+  return NULL;
+}
+
+CASE(one_thread_sets_it_for_another) {
+  prepare();
+  pthread_t thread;
+  cpu_set_t set = only_first(), seen;
+  EXPECT_EQ(pthread_barrier_init(&gate, NULL, 2), 0);
+  EXPECT_EQ(pthread_create(&thread, NULL, wait_twice, &set), 0);
+  pthread_barrier_wait(&gate);
+  EXPECT_EQ(pthread_setaffinity_np(thread, sizeof set, &set), 0);
+  CPU_ZERO(&seen);
+  EXPECT_EQ(pthread_getaffinity_np(thread, sizeof seen, &seen), 0);
+  EXPECT(CPU_EQUAL(&seen, &set));
+  expect_own(&whole);
+  pthread_barrier_wait(&gate);
+  EXPECT_EQ(pthread_join(thread, NULL), 0);
+  EXPECT_EQ(pthread_barrier_destroy(&gate), 0);
+}
+
+CASE(bad_arguments_are_refused) {
+  prepare();
+  cpu_set_t none;
+  CPU_ZERO(&none);
+  EXPECT_ERRNO(sched_setaffinity(0, sizeof none, &none), EINVAL);
+  EXPECT_EQ(pthread_setaffinity_np(pthread_self(), sizeof none, &none), EINVAL);
+  EXPECT_ERRNO(sched_getaffinity(0, 1, &none), EINVAL);
+  EXPECT_EQ(pthread_getaffinity_np(pthread_self(), 1, &none), EINVAL);
+  EXPECT_ERRNO(sched_setaffinity(1 << 30, sizeof whole, &whole), ESRCH);
+  EXPECT_ERRNO(sched_getaffinity(1 << 30, sizeof none, &none), ESRCH);
+  expect_own(&whole);
+}
+
+CASE(the_running_cpu_is_one_of_the_set) {
+  prepare();
+  for (int i = 0; i < 100; ++i) {
+    int cpu = sched_getcpu();
+    EXPECT(cpu >= 0);
+    EXPECT(CPU_ISSET(cpu, &whole));
+    sched_yield();
+  }
+}

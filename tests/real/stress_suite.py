@@ -1,0 +1,58 @@
+"""stress-ng's classes for threads and locks: same verdict of its own checks, same work done."""
+
+import re
+
+from harness.process import Outcome
+
+from suite import Comparison, Context, both_sides, missing, same_status
+
+# Class: operations to do and seconds to do them in. All but sem end long before their time is up:
+# the last sem worker always waits for it.
+CLASSES = {
+    "pthread": (4000, 10),
+    "mutex": (400_000, 10),
+    "sem": (100_000, 3),
+    "futex": (40_000, 10),
+}
+WORKERS = 2
+
+
+def suites(context: Context):
+    for name, (operations, seconds) in CLASSES.items():
+        if reason := missing("stress-ng"):
+            yield Comparison(f"stress-ng/{name}", skipped=reason)
+            continue
+        argv = ["stress-ng", f"--{name}", str(WORKERS), f"--{name}-ops", str(operations),
+                "--timeout", str(seconds), "--verify", "--metrics-brief"]
+        yield both_sides(context, f"stress-ng/{name}", argv, timeout=seconds + 30,
+                         compare=comparer(name))
+
+
+def comparer(name: str):
+    def compare(plain: Outcome, roost: Outcome) -> list[str]:
+        problems = same_status(plain, roost)
+        if not problems and verdicts(plain) != verdicts(roost):
+            problems.append(f"plain says {verdicts(plain)}, under roost {verdicts(roost)}")
+        # A class whose threads hang is ended by its timeout and still calls that success.
+        done, expected = operations_done(name, roost), operations_done(name, plain)
+        if not problems and done < 0.9 * expected:
+            problems.append(f"{expected} operations done plain, {done} under roost")
+        return problems
+    return compare
+
+
+def output(outcome: Outcome) -> str:
+    return (outcome.stdout + outcome.stderr).decode(errors="replace")
+
+
+def verdicts(outcome: Outcome) -> list[str]:
+    """The lines that say how the run went, without process ids and times."""
+    lines = re.findall(r"^stress-ng: \w+:\s+\[\d+\] (.*(?:fail|passed:|successful).*)$",
+                       output(outcome), re.MULTILINE)
+    return [re.sub(r" in [\d.]+.*", "", line) for line in lines]
+
+
+def operations_done(name: str, outcome: Outcome) -> int:
+    """From the table of --metrics-brief; 0 if the class is not in it."""
+    found = re.search(rf"metrc: \[\d+\] {name} +(\d+) +[\d.]+ +[\d.]+ ", output(outcome))
+    return int(found[1]) if found else 0
