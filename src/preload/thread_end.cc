@@ -111,13 +111,15 @@ int cancel(pthread_t handle) {
     LockGuard guard(threads_lock);
     Phase phase = t->phase.load(std::memory_order_relaxed);
     if (phase == Phase::finished) return 0;
-    if (phase == Phase::running) {
-      t->cancel_requested.store(true, std::memory_order_seq_cst);
-      index = t->index;
-    }
+    // libc's request comes first: whoever sees ours acts on libc's, and takes one that libc does not
+    // know for one it acted on before.
     if (t != this_thread()) {
       int error = real::pthread_cancel(handle);
       if (error) return error;
+    }
+    if (phase == Phase::running) {
+      t->cancel_requested.store(true, std::memory_order_seq_cst);
+      index = t->index;
     }
   }
   if (t == this_thread()) return real::pthread_cancel(handle);  // may not return
