@@ -106,7 +106,7 @@ class Machine {
   }
 
   void wake(ThreadIndex thread) {
-    if (unpark(threads[thread])) ledger.make_ready(thread);
+    if (unpark(threads[thread], 1)) ledger.make_ready(thread);
   }
   void block(ThreadIndex thread) {
     BlockResult begun = begin_block(threads[thread]);
@@ -120,7 +120,8 @@ class Machine {
   struct Os {
     Nanoseconds clock = 0;
     Nanoseconds now() { return clock += 1000; }
-    std::uint32_t holder() { return 1; }
+    Party self() { return 1; }
+    bool gone(Party) { return false; }
     void wake(ThreadRecord<W>&) {}
     void pin(ThreadRecord<W>&, CoreIndex) {}
     void relax(unsigned) {}
@@ -156,6 +157,7 @@ class Machine {
             masks.queued,
             static_cast<CoreIndex>(cores.size()),
             kProcesses,
+            static_cast<ThreadIndex>(threads.size()),
             &kPolicy,
             kParameters};
   }

@@ -20,7 +20,8 @@ struct Instance {
   struct Os {
     Nanoseconds clock = 0;
     Nanoseconds now() { return ++clock; }
-    std::uint32_t holder() { return rl::thread_index() + 1; }
+    Party self() { return rl::thread_index() + 1; }
+    bool gone(Party) { return false; }
     void wake(Record& record);
     void pin(Record& record, CoreIndex core) { record.pinned_to = core; }
     void relax(unsigned spins) { World::relax(spins); }
@@ -68,7 +69,8 @@ struct Instance {
 
   LedgerTables<World> tables() {
     static constexpr std::uint64_t kParameters[] = {10, 0};
-    return {cores, info, threads, fifos, idle, queued, kCores, kProcesses, &kPolicy, kParameters};
+    return {cores,  info,       threads,  fifos,    idle,       queued,
+            kCores, kProcesses, kThreads, &kPolicy, kParameters};
   }
 
   // To set the scene, before the threads start.
@@ -82,7 +84,7 @@ struct Instance {
     threads[thread].state.store(static_cast<std::uint32_t>(State::ready),
                                 std::memory_order_relaxed);
     threads[thread].queued_on = core;
-    ledger.rebuild(core, kThreads);
+    ledger.rebuild(core);
   }
   // The bit of a queue may outlive the queue's threads.
   void start_stale(CoreIndex core) { set(queued, core, true); }
@@ -96,7 +98,7 @@ struct Instance {
     if (begun.block == Block::release) ledger.release(begun.core);
   }
   void wake(ThreadIndex thread) {
-    if (unpark(threads[thread])) ledger.make_ready(thread);
+    if (unpark(threads[thread], os.self())) ledger.make_ready(thread);
   }
   void yield(ThreadIndex thread) {
     std::uint32_t word = threads[thread].state.load(std::memory_order_relaxed);
@@ -119,7 +121,7 @@ struct Instance {
       std::uint32_t word = announce_sleep(threads[thread]);
       if (state_of(word) == State::running) break;
       if (state_of(word) == State::external) {
-        change_state(threads[thread], State::ready);
+        hold_ready(threads[thread], party_of_thread(thread));
         ledger.make_ready(thread);
         continue;
       }

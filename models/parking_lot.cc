@@ -41,7 +41,7 @@ struct Threads {
     void wake(ThreadIndex thread, TheWaiter* waiter) {
       if (thread == kNoThread) {
         threads.kernel.wake(&waiter->woken);  // the waiter may be gone
-      } else if (unpark(threads.records[thread])) {
+      } else if (unpark(threads.records[thread], 1)) {
         threads.grant_core(thread);
       }
     }
@@ -56,7 +56,7 @@ struct Threads {
         std::uint32_t word = announce_sleep(record);
         if (state_of(word) == State::running) return timed_out;
         if (threads.kernel.wait(record.state, word, timed && !timed_out)) continue;
-        if (!cancel_block(record)) continue;
+        if (!cancel_block(record, 1)) continue;
         timed_out = true;
         threads.grant_core(rl::thread_index());
       }

@@ -29,7 +29,7 @@ struct Sleeper {
     pinned($) = 2;
   }
   void wake() {
-    if (!unpark(record)) return;
+    if (!unpark(record, 1)) return;
     bool sleeps = grant(record, kCore, [&] { pinned($) = 3; });
     if (sleeps) kernel.wake(&record.state);
   }
@@ -90,8 +90,8 @@ struct TimeoutAgainstUnpark : rl::test_suite<TimeoutAgainstUnpark, 2> {
     if (index == 0) {
       if (begin_block(record).block == Block::permit) return;
       announce_sleep(record);
-      if (cancel_block(record)) ++holders;
-    } else if (unpark(record)) {
+      if (cancel_block(record, 1)) ++holders;
+    } else if (unpark(record, 1)) {
       ++holders;
     }
   }

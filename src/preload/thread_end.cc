@@ -111,8 +111,8 @@ int cancel(pthread_t handle) {
     LockGuard guard(threads_lock);
     Phase phase = t->phase.load(std::memory_order_relaxed);
     if (phase == Phase::finished) return 0;
-    // libc's request comes first: whoever sees ours acts on libc's, and takes one that libc does not
-    // know for one it acted on before.
+    // libc's request comes first: whoever sees ours acts on libc's, and takes one that libc does
+    // not know for one it acted on before.
     if (t != this_thread()) {
       int error = real::pthread_cancel(handle);
       if (error) return error;

@@ -38,21 +38,11 @@ ProcessState state_of_slot(const ProcessSlot<RealWorld>& slot) {
   return process_state(slot.state.load(std::memory_order_acquire));
 }
 
-// Frees every core whose owner belongs to `dead`.
-bool release_cores_of(Segment& s, ProcessIndex dead) {
-  bool found = false;
-  for (CoreIndex core = 0; core < s.header->n_cores; ++core) {
-    std::uint32_t owner = s.cores[core].owner.load(std::memory_order_acquire);
-    ThreadIndex thread = (owner & ~kClaimedCore) - 1;
-    if (owner == 0 || thread >= s.header->n_threads || s.threads[thread].process != dead) continue;
-    if ((owner & kClaimedCore) && state_of_slot(s.processes[dead]) != ProcessState::dead) continue;
-    found = true;
-    if (s.cores[core].owner.compare_exchange_strong(owner, kClaimedCore,
-                                                    std::memory_order_acq_rel)) {
-      runtime_ledger().release(core);
-    }
-  }
-  return found;
+// kNoProcess for nobody, and for what no process wrote.
+ProcessIndex process_of(const Segment& s, Party party) {
+  if (is_process(party)) return static_cast<ProcessIndex>(party & ~kProcessParty);
+  ThreadIndex thread = party - 1;
+  return thread < s.header->n_threads ? s.threads[thread].process : kNoProcess;
 }
 
 void free_records_of(Segment& s, ProcessIndex dead) {
@@ -136,6 +126,8 @@ void watch_core(Segment& s, CoreIndex core, Nanoseconds now) {
   if (!sleeps && now - (last_moved[core] > busy_since ? last_moved[core] : busy_since) < patience)
     return;
   if (s.cores[core].passes.load(std::memory_order_relaxed) != passes) return;
+  // Killed before it woke the thread, a granter leaves it asleep.
+  if (sleeps && os::futex_wake(&record.state, 1, os::FutexScope::shared) > 0) return;
   runtime_ledger().rescue(core, thread, sleeps);
 }
 
@@ -202,11 +194,21 @@ bool keeper_reclaim(Segment& s, ProcessIndex dead) {
   ProcessSlot<RealWorld>& slot = s.processes[dead];
   // The records are freed later; until then a queued one is dropped and stays unreachable.
   runtime_ledger().purge(dead, [](ThreadIndex) {});
-  bool found = release_cores_of(s, dead);
+  auto is_dead = [&](Party party) { return process_of(s, party) == dead; };
+  bool found = runtime_ledger().take_back_cores(is_dead);
+  runtime_ledger().finish_for(is_dead);
   if (found || ++slot.dead_ticks < kGraceTicks) return false;
   free_records_of(s, dead);
   retire_slot(s, slot);
   return true;
+}
+
+bool keeper_finds_gone(const Segment& s, Party party) {
+  ProcessIndex index = process_of(s, party);
+  if (index >= s.header->n_processes) return true;
+  const ProcessSlot<RealWorld>& slot = s.processes[index];
+  return state_of_slot(slot) == ProcessState::dead || image_replaced(slot) ||
+         !os::process_alive(slot.pid, slot.start_time);
 }
 
 void keeper_look(Segment& s, ProcessIndex own) {

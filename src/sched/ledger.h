@@ -2,7 +2,8 @@
 //
 // Ledger<W, Os> works on the tables of a segment (or of a test) and acts through an Os:
 //   Nanoseconds now()
-//   std::uint32_t holder()                       identity for SegmentLock
+//   Party self()                                 who the calling thread is
+//   bool gone(Party)                             killed: it will never finish what it has begun
 //   void wake(ThreadRecord<W>&)                  futex wake of a granted sleeper
 //   void pin(ThreadRecord<W>&, CoreIndex)        kernel affinity of a sleeping thread
 //   void relax(unsigned spins)                   inside a lock's spin
@@ -15,9 +16,9 @@
 
 namespace roost {
 
-// Owner value, alone or with a thread index + 1, of a core that somebody is serving who is not a
-// thread of it yet.
+// Owner value, with the claimer's Party, of a core that somebody is serving who does not run on it.
 inline constexpr std::uint32_t kClaimedCore = 0x80000000;
+inline constexpr Party party_of_owner(std::uint32_t owner) { return owner & ~kClaimedCore; }
 
 template <class W>
 struct LedgerTables {
@@ -29,6 +30,7 @@ struct LedgerTables {
   MaskWord<W>* queued;
   CoreIndex n_cores;
   unsigned n_processes;
+  ThreadIndex n_threads;
   const Policy* policy;
   const std::uint64_t* parameters;
 };
@@ -53,7 +55,7 @@ class Ledger {
     push(home, thread);
     unlock(home);
     announce_queued(home);
-    serve_idle(home, thread);
+    serve_idle(home);
   }
 
   // By whoever owns `core`: grants it to the next READY thread, or leaves it free.
@@ -72,8 +74,9 @@ class Ledger {
       if (!any_queued()) return;
       std::uint32_t expected = 0;
       // Somebody queued while we went idle. Whoever wins the core serves the queue.
-      if (!t_.cores[core].owner.compare_exchange_strong(
-              expected, kClaimedCore, std::memory_order_acq_rel, std::memory_order_relaxed)) {
+      if (!t_.cores[core].owner.compare_exchange_strong(expected, kClaimedCore | os_.self(),
+                                                        std::memory_order_acq_rel,
+                                                        std::memory_order_relaxed)) {
         return;
       }
       clear_bit(t_.idle, core);
@@ -102,8 +105,8 @@ class Ledger {
       next = steal(context, core, steal_age);
       if (next == kNoThread) return YieldResult::alone;
     }
-    if (leave_core(record, State::ready) == kNoCore) {
-      requeue_front(core, next, self);
+    if (leave_core(record, ready_in_hands_of(party_of_thread(self))) == kNoCore) {
+      requeue_front(core, next);
       return YieldResult::lost_core;
     }
     ++record.counters.yields;
@@ -114,21 +117,14 @@ class Ledger {
     announce_queued(core);
     ++t_.threads[next].counters.switches;
     give(context, core, next);
-    serve_idle(core, self);
+    serve_idle(core);
     return YieldResult::handed_over;
   }
 
   // RUNNING -> `next`; returns the core that the caller must now release, or kNoCore if the thread
   // had none (the watchdog took it).
   static CoreIndex leave_core(Record& record, State next) {
-    std::uint32_t word = record.state.load(std::memory_order_relaxed);
-    for (;;) {
-      CoreIndex core = state_of(word) == State::running ? core_of(word) : kNoCore;
-      if (record.state.compare_exchange_strong(
-              word, with_state(word, next), std::memory_order_acq_rel, std::memory_order_relaxed)) {
-        return core;
-      }
-    }
+    return leave_core(record, static_cast<std::uint32_t>(next));
   }
 
   // By the watchdog: takes the core from a thread that sleeps unseen, or (`sleeps` false) that has
@@ -142,6 +138,7 @@ class Ledger {
                                               std::memory_order_relaxed)) {
       return false;
     }
+    t_.cores[core].owner.store(kClaimedCore | os_.self(), std::memory_order_release);
     ++(sleeps ? record.counters.rescues : record.counters.shares);
     release(core);
     return true;
@@ -157,24 +154,63 @@ class Ledger {
     }
   }
 
-  // Rebuilds the queues of `core` from the records alone (DESIGN section 3), oldest first.
-  void rebuild(CoreIndex core, ThreadIndex n_threads) {
-    lock(core);
-    CoreSlot<W>& slot = t_.cores[core];
-    for (unsigned p = 0; p < t_.n_processes; ++p)
-      fifo(core, static_cast<ProcessIndex>(p)) = {kNoThread, kNoThread, 0};
-    for (std::uint64_t& word : slot.ready_processes) word = 0;
-    std::uint32_t total = 0;
-    for (ThreadIndex i = 0; i < n_threads; ++i) {
-      Record& record = t_.threads[i];
-      if (state_of(record.state.load(std::memory_order_relaxed)) != State::ready) continue;
-      if (record.queued_on != core || record.process >= t_.n_processes) continue;
-      insert_by_age(core, i);
-      ++total;
+  // By the keeper after a process died: frees the cores that its threads had or were serving;
+  // `is_dead(Party)` tells who they are. Whether there were any.
+  template <class IsDead>
+  bool take_back_cores(IsDead&& is_dead) {
+    bool found = false;
+    for (CoreIndex core = 0; core < t_.n_cores; ++core) {
+      auto& owner = t_.cores[core].owner;
+      std::uint32_t word = owner.load(std::memory_order_acquire);
+      if (word == 0 || !is_dead(party_of_owner(word))) continue;
+      found = true;
+      if (!owner.compare_exchange_strong(word, kClaimedCore | os_.self(), std::memory_order_acq_rel,
+                                         std::memory_order_relaxed)) {
+        continue;
+      }
+      clear_bit(t_.idle, core);  // killed between its owner word and its bit
+      release(core);
     }
-    set_length(core, total);
+    return found;
+  }
+
+  // By the keeper after that: what they had begun for others is finished.
+  template <class IsDead>
+  void finish_for(IsDead&& is_dead) {
+    for (ThreadIndex i = 0; i < t_.n_threads; ++i) {
+      Record& record = t_.threads[i];
+      std::uint32_t word = record.state.load(std::memory_order_acquire);
+      if (state_of(word) != State::ready || !is_dead(holder_of(word))) continue;
+      // In a queue it is in nobody's hands; who takes it out changes the word first.
+      if (record.queued_on != kNoCore) continue;
+      if (!record.state.compare_exchange_strong(
+              word, (word & (kPermit | kSleeping)) | ready_in_hands_of(os_.self()),
+              std::memory_order_acq_rel, std::memory_order_relaxed)) {
+        continue;
+      }
+      CoreIndex named = core_named_for(i);
+      if (named == kNoCore) {
+        make_ready(i);
+      } else {
+        give(context_now(), named, i);
+      }
+    }
+    for (CoreIndex core = 0; core < t_.n_cores; ++core) {
+      // A grant whose wake-up is missing.
+      std::uint32_t owner = t_.cores[core].owner.load(std::memory_order_acquire);
+      if (owner && !(owner & kClaimedCore)) os_.wake(t_.threads[owner - 1]);
+      // A queue that nobody was told of.
+      if (length(core) == 0) continue;
+      announce_queued(core);
+      serve_idle(core);
+    }
+  }
+
+  // Rebuilds the queues of `core` from the records alone (DESIGN section 3), oldest first.
+  void rebuild(CoreIndex core) {
+    lock(core);
+    rebuild_locked(core);
     unlock(core);
-    if (total) announce_queued(core);
   }
 
   // Threads queued on `core`, oldest first per process; for checks and tests.
@@ -198,22 +234,47 @@ class Ledger {
   }
 
  private:
+  static CoreIndex leave_core(Record& record, std::uint32_t next) {
+    std::uint32_t word = record.state.load(std::memory_order_relaxed);
+    for (;;) {
+      CoreIndex core = state_of(word) == State::running ? core_of(word) : kNoCore;
+      if (record.state.compare_exchange_strong(word, (word & kPermit) | next,
+                                               std::memory_order_acq_rel,
+                                               std::memory_order_relaxed)) {
+        return core;
+      }
+    }
+  }
+
+  // The core whose owner word a granter had set to `thread` when it died.
+  CoreIndex core_named_for(ThreadIndex thread) const {
+    for (CoreIndex core = 0; core < t_.n_cores; ++core) {
+      if (t_.cores[core].owner.load(std::memory_order_acquire) == thread + 1) return core;
+    }
+    return kNoCore;
+  }
+
   PolicyContext context_now() { return {os_.now(), t_.parameters, t_.info, t_.n_cores}; }
   Fifo& fifo(CoreIndex core, ProcessIndex p) { return t_.fifos[core * t_.n_processes + p]; }
 
   void lock(CoreIndex core) {
+    constexpr unsigned kPatience = 1024;  // tries between two looks at whether the holder lives
     auto& holder = t_.cores[core].lock.holder;
-    for (unsigned spins = 0;; ++spins) {
-      std::uint32_t free = 0;
-      if (holder.load(std::memory_order_relaxed) == 0 &&
-          holder.compare_exchange_strong(free, os_.holder(), std::memory_order_acquire,
+    for (unsigned spins = 1;; ++spins) {
+      Party seen = holder.load(std::memory_order_relaxed);
+      bool dead = seen != kNobody && spins % kPatience == 0 && os_.gone(seen);
+      if ((seen == kNobody || dead) &&
+          holder.compare_exchange_strong(seen, os_.self(), std::memory_order_acquire,
                                          std::memory_order_relaxed)) {
+        if (dead) rebuild_locked(core);
         return;
       }
       os_.relax(spins);
     }
   }
-  void unlock(CoreIndex core) { t_.cores[core].lock.holder.store(0, std::memory_order_release); }
+  void unlock(CoreIndex core) {
+    t_.cores[core].lock.holder.store(kNobody, std::memory_order_release);
+  }
 
   static void set_bit(MaskWord<W>* mask, CoreIndex core) {
     mask[core / 64].bits.fetch_or(1ull << (core % 64), std::memory_order_seq_cst);
@@ -233,9 +294,9 @@ class Ledger {
 
   // By whoever has queued a thread, after announce_queued: a core may have gone idle without having
   // seen the entry. Then it is ours to serve.
-  void serve_idle(CoreIndex home, ThreadIndex claimer) {
+  void serve_idle(CoreIndex home) {
     W::fence();  // [idle-1] the queue entry before the look at owners
-    CoreIndex idle = claim_idle(home, claimer);
+    CoreIndex idle = claim_idle(home);
     if (idle != kNoCore) release(idle);
   }
 
@@ -281,6 +342,7 @@ class Ledger {
     Fifo& queue = fifo(core, process);
     ThreadIndex thread = queue.head;
     Record& record = t_.threads[thread];
+    hold_ready(record, os_.self());  // [death-1] before it is in no queue
     queue.head = record.next;
     if (--queue.length == 0) {
       queue.head = queue.tail = kNoThread;
@@ -294,6 +356,22 @@ class Ledger {
 
   void mark_process(CoreIndex core, ProcessIndex process) {
     t_.cores[core].ready_processes[process / 64] |= 1ull << (process % 64);
+  }
+
+  void rebuild_locked(CoreIndex core) {
+    for (unsigned p = 0; p < t_.n_processes; ++p)
+      fifo(core, static_cast<ProcessIndex>(p)) = {kNoThread, kNoThread, 0};
+    for (std::uint64_t& word : t_.cores[core].ready_processes) word = 0;
+    std::uint32_t total = 0;
+    for (ThreadIndex i = 0; i < t_.n_threads; ++i) {
+      Record& record = t_.threads[i];
+      if (state_of(record.state.load(std::memory_order_relaxed)) != State::ready) continue;
+      if (record.queued_on != core || record.process >= t_.n_processes) continue;
+      insert_by_age(core, i);
+      ++total;
+    }
+    set_length(core, total);
+    if (total) announce_queued(core);
   }
 
   void insert_by_age(CoreIndex core, ThreadIndex thread) {
@@ -312,12 +390,12 @@ class Ledger {
   }
 
   // Back to where it was taken from, when the taker cannot use it after all.
-  void requeue_front(CoreIndex core, ThreadIndex thread, ThreadIndex claimer) {
+  void requeue_front(CoreIndex core, ThreadIndex thread) {
     lock(core);
     push_front(core, thread);
     unlock(core);
     announce_queued(core);
-    serve_idle(core, claimer);
+    serve_idle(core);
   }
 
   // Under the lock of `from`: the thread that `core` should run, taken out of its queue.
@@ -388,12 +466,12 @@ class Ledger {
     return kNoCore;
   }
 
-  // `claimer`: a thread of the calling process; its death frees the core again.
-  bool claim(CoreIndex core, ThreadIndex claimer) {
+  // The claimer's death frees the core again.
+  bool claim(CoreIndex core) {
     std::uint32_t expected = 0;
     auto& owner = t_.cores[core].owner;
     if (owner.load(std::memory_order_seq_cst) != 0) return false;
-    if (!owner.compare_exchange_strong(expected, kClaimedCore | (claimer + 1),
+    if (!owner.compare_exchange_strong(expected, kClaimedCore | os_.self(),
                                        std::memory_order_acq_rel, std::memory_order_relaxed)) {
       return false;
     }
@@ -402,32 +480,32 @@ class Ledger {
     return true;
   }
 
-  CoreIndex claim_idle_range(CoreIndex first, CoreIndex end, ThreadIndex thread) {
+  CoreIndex claim_idle_range(CoreIndex first, CoreIndex end) {
     for (CoreIndex core = next_bit(t_.idle, first, end); core != kNoCore;
          core = next_bit(t_.idle, static_cast<CoreIndex>(core + 1), end)) {
-      if (claim(core, thread)) return core;
+      if (claim(core)) return core;
     }
     return kNoCore;
   }
 
-  // An idle core for `thread`, of its home's NUMA node first, claimed; kNoCore if there is none.
-  CoreIndex claim_idle(CoreIndex home, ThreadIndex thread) {
+  // An idle core, of home's NUMA node first, claimed; kNoCore if there is none.
+  CoreIndex claim_idle(CoreIndex home) {
     const CoreInfo& info = t_.info[home];
-    if (claim(home, thread)) return home;
-    CoreIndex core = claim_idle_range(info.node_first, info.node_end, thread);
-    if (core == kNoCore) core = claim_idle_range(info.node_end, t_.n_cores, thread);
-    if (core == kNoCore) core = claim_idle_range(0, info.node_first, thread);
+    if (claim(home)) return home;
+    CoreIndex core = claim_idle_range(info.node_first, info.node_end);
+    if (core == kNoCore) core = claim_idle_range(info.node_end, t_.n_cores);
+    if (core == kNoCore) core = claim_idle_range(0, info.node_first);
     return core;
   }
 
   bool grant_if_free(const PolicyContext& context, CoreIndex core, ThreadIndex thread) {
-    if (!claim(core, thread)) return false;
+    if (!claim(core)) return false;
     give(context, core, thread);
     return true;
   }
 
   bool grant_idle(const PolicyContext& context, CoreIndex home, ThreadIndex thread) {
-    CoreIndex core = claim_idle(home, thread);
+    CoreIndex core = claim_idle(home);
     if (core == kNoCore) return false;
     give(context, core, thread);
     return true;

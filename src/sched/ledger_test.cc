@@ -252,7 +252,7 @@ TEST(Ledger, queues_made_again_from_the_records_are_as_before) {
       std::memset(core.ready_processes, 0xff, sizeof core.ready_processes);
     }
     for (auto& mask : instance.queued_mask) mask.bits.store(0);
-    for (CoreIndex core = 0; core < 8; ++core) instance.ledger.rebuild(core, 60);
+    for (CoreIndex core = 0; core < 8; ++core) instance.ledger.rebuild(core);
     for (CoreIndex core = 0; core < 8; ++core) EXPECT_EQ(instance.queue(core), before[core]);
     ASSERT_EQ(instance.broken(), "");
   }
@@ -263,7 +263,7 @@ TEST(Ledger, a_rebuild_passes_over_records_that_make_no_sense) {
   for (ThreadIndex thread = 0; thread < 4; ++thread) instance.wake(thread);
   instance.threads[2].process = 4000;
   instance.threads[3].queued_on = 900;
-  instance.ledger.rebuild(0, 4);
+  instance.ledger.rebuild(0);
   EXPECT_EQ(instance.queue(0), Threads{1});
 }
 

@@ -14,7 +14,8 @@ thread_local ThreadIndex my_index = 0;
 
 struct ThreadsOs {
   Nanoseconds now() { return os::now(); }
-  std::uint32_t holder() { return my_index + 1; }
+  Party self() { return my_index + 1; }
+  bool gone(Party) { return false; }
   void wake(TestRecord& record) { os::futex_wake(&record.state, 1, os::FutexScope::process); }
   void pin(TestRecord& record, CoreIndex core) { record.pinned_to = core; }
   void relax(unsigned spins) { RealWorld::relax(spins); }

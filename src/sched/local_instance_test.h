@@ -13,8 +13,6 @@
 
 namespace roost {
 
-using TestRecord = ThreadRecord<RealWorld>;
-
 // The machine: `nodes` NUMA nodes of `cores_per_node` cores.
 struct TestMachine {
   CoreIndex nodes = 1;
@@ -22,25 +20,31 @@ struct TestMachine {
   CoreIndex n_cores() const { return static_cast<CoreIndex>(nodes * cores_per_node); }
 };
 
-class FakeOs {
+template <class W>
+class FakeOsIn {
  public:
   Nanoseconds clock = 1'000'000'000;
-  std::vector<const TestRecord*> woken, pinned;
+  std::vector<const ThreadRecord<W>*> woken, pinned;
 
   Nanoseconds now() { return clock; }
-  std::uint32_t holder() { return 1; }
-  void wake(TestRecord& record) { woken.push_back(&record); }
-  void pin(TestRecord& record, CoreIndex core) {
+  Party me = 1;
+  std::vector<Party> dead;
+  Party self() { return me; }
+  bool gone(Party party) { return std::find(dead.begin(), dead.end(), party) != dead.end(); }
+  void wake(ThreadRecord<W>& record) { woken.push_back(&record); }
+  void pin(ThreadRecord<W>& record, CoreIndex core) {
     pinned.push_back(&record);
     record.pinned_to = core;
   }
   void relax(unsigned spins) { RealWorld::relax(spins); }
 };
+using FakeOs = FakeOsIn<RealWorld>;
+using TestRecord = ThreadRecord<RealWorld>;
 
-template <class Os>
+template <class Os, class W = RealWorld>
 class LocalInstanceOn {
  public:
-  using TestLedger = Ledger<RealWorld, Os>;
+  using TestLedger = Ledger<W, Os>;
 
   LocalInstanceOn(TestMachine machine, unsigned n_threads, const Policy& policy = *kPolicies[0],
                   unsigned n_processes = 8)
@@ -58,7 +62,7 @@ class LocalInstanceOn {
                     node, first, static_cast<CoreIndex>(first + machine.cores_per_node)};
       idle[core / 64].bits.fetch_or(1ull << (core % 64));
     }
-    for (TestRecord& record : threads) {
+    for (ThreadRecord<W>& record : threads) {
       record.next = kNoThread;
       record.queued_on = record.pinned_to = kNoCore;
       record.state.store(static_cast<std::uint32_t>(State::blocked));
@@ -82,7 +86,7 @@ class LocalInstanceOn {
 
   // What threads do, without waiting.
   void wake(ThreadIndex thread) {
-    if (unpark(threads[thread])) ledger.make_ready(thread);
+    if (unpark(threads[thread], os.self())) ledger.make_ready(thread);
   }
   void block(ThreadIndex thread) {
     BlockResult begun = begin_block(threads[thread]);
@@ -96,7 +100,7 @@ class LocalInstanceOn {
     if (left != kNoCore) ledger.release(left);
   }
   void from_kernel(ThreadIndex thread) {
-    change_state(threads[thread], State::ready);
+    hold_ready(threads[thread], party_of_thread(thread));
     ledger.make_ready(thread);
   }
 
@@ -141,21 +145,23 @@ class LocalInstanceOn {
 
   TestMachine machine;
   Os os;
-  std::vector<CoreSlot<RealWorld>> cores;
+  std::vector<CoreSlot<W>> cores;
   std::vector<CoreInfo> info;
-  std::vector<TestRecord> threads;
+  std::vector<ThreadRecord<W>> threads;
   std::vector<Fifo> fifos;
-  MaskWord<RealWorld> idle[16] = {}, queued_mask[16] = {};
+  MaskWord<W> idle[16] = {}, queued_mask[16] = {};
   unsigned n_processes;
   std::uint64_t parameters[16] = {};
   TestLedger ledger;
 
  private:
-  LedgerTables<RealWorld> tables(const Policy& policy) {
+  LedgerTables<W> tables(const Policy& policy) {
     for (unsigned i = 0; i < policy.n_parameters; ++i)
       parameters[i] = policy.parameters[i].standard;
-    return {cores.data(), info.data(),       threads.data(), fifos.data(), idle,
-            queued_mask,  machine.n_cores(), n_processes,    &policy,      parameters};
+    return {cores.data(),      info.data(), threads.data(),
+            fifos.data(),      idle,        queued_mask,
+            machine.n_cores(), n_processes, static_cast<ThreadIndex>(threads.size()),
+            &policy,           parameters};
   }
 };
 

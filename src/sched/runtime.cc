@@ -38,6 +38,7 @@ void bind_ledger() {
                                  segment.header->queued,
                                  segment.header->n_cores,
                                  segment.header->n_processes,
+                                 segment.header->n_threads,
                                  find_policy(segment.header->policy),
                                  segment.header->parameters};
   new (os_slot.bytes) RuntimeOs(segment.core_info);
@@ -89,7 +90,7 @@ Park wait_for_grant(const Deadline* deadline, bool interruptible) {
     if (state_of(word) == State::running) break;
     if (state_of(word) == State::external) {
       // Granted, but taken by the watchdog for a sleeper before the wake-up reached us.
-      change_state(record, State::ready);
+      hold_ready(record, party_of_thread(self.index));
       make_self_ready();
       continue;
     }
@@ -97,7 +98,7 @@ Park wait_for_grant(const Deadline* deadline, bool interruptible) {
                                deadline ? &deadline->at : nullptr, deadline && deadline->realtime);
     bool end = slept == -ETIMEDOUT || (slept == -EINTR && interruptible);
     if (!end) continue;
-    if (cancel_block(record)) {
+    if (cancel_block(record, party_of_thread(self.index))) {
       result = slept == -ETIMEDOUT ? Park::timed_out : Park::interrupted;
       make_self_ready();
     }
@@ -170,9 +171,12 @@ int attach_process() {
 
 }  // namespace
 
-std::uint32_t RuntimeOs::holder() {
-  return self.index == kNoThread ? kKeeperHolder : self.index + 1;
+Party RuntimeOs::self() {
+  return roost::self.index == kNoThread ? party_of_process(process)
+                                        : party_of_thread(roost::self.index);
 }
+
+bool RuntimeOs::gone(Party party) { return keeper_finds_gone(segment, party); }
 
 RuntimeLedger& runtime_ledger() { return ledger_slot.get(); }
 bool runtime_active() { return active; }
@@ -256,7 +260,7 @@ bool thread_attach() {
   self.index = index;
   self.record = &record;
   self.parked = true;
-  change_state(record, State::ready);
+  hold_ready(record, party_of_thread(index));
   acquire_core();
   self.parked = false;
   return true;
@@ -294,7 +298,8 @@ Park park(const Deadline* deadline, bool interruptible) {
 
 void unpark(ThreadIndex thread) {
   Critical critical;
-  if (roost::unpark(segment.threads[thread])) ledger_slot.get().make_ready(thread);
+  if (roost::unpark(segment.threads[thread], os_slot.get().self()))
+    ledger_slot.get().make_ready(thread);
 }
 
 bool yield_core() {
@@ -338,7 +343,7 @@ void leave_external() {
 void regain_core() {
   if (has_core()) return;
   self.parked = true;
-  change_state(*self.record, State::ready);
+  hold_ready(*self.record, party_of_thread(self.index));
   acquire_core();
   self.parked = false;
 }

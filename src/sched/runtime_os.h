@@ -12,7 +12,8 @@ class RuntimeOs {
   explicit RuntimeOs(const CoreInfo* cores) : cores_(cores) {}
 
   Nanoseconds now() { return os::now(); }
-  std::uint32_t holder();
+  Party self();
+  bool gone(Party);
   void wake(ThreadRecord<RealWorld>& record) {
     os::futex_wake(&record.state, 1, os::FutexScope::shared);
   }

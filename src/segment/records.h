@@ -13,19 +13,19 @@
 
 #include "base/types.h"
 #include "base/world.h"
+#include "segment/party.h"
 
 namespace roost {
 
 inline constexpr unsigned kMaxProcesses = 512;
 inline constexpr unsigned kProcessWords = kMaxProcesses / 64;
 
-// A lock inside the segment. Holds the owner's record index + 1 (keepers: kKeeperHolder), so that a
-// later recovery can see who died inside; see sched/PROTOCOL.md, "Locks".
+// A lock inside the segment. Names its holder, so that it can be taken from one who died inside;
+// see sched/PROTOCOL.md, "Death".
 template <class W>
 struct SegmentLock {
-  typename W::template atomic<std::uint32_t> holder;
+  typename W::template atomic<Party> holder;
 };
-inline constexpr std::uint32_t kKeeperHolder = 0xffffffff;
 
 // What a thread did; written by the thread itself or by whoever holds it (granter), read by anyone.
 struct ThreadCounters {
@@ -67,7 +67,7 @@ struct Fifo {
 template <class W>
 struct alignas(kCoreStride) CoreSlot {
   // Line 1: touched at every hand-off on this core.
-  typename W::template atomic<std::uint32_t> owner;  // thread index + 1; 0: the core is free
+  typename W::template atomic<std::uint32_t> owner;  // a thread, a claim or 0: free
   SegmentLock<W> lock;                               // protects the queue fields below
   typename W::template atomic<std::uint32_t> ready;  // READY threads in this core's queues
   typename W::template atomic<std::uint32_t>

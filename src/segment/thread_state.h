@@ -3,7 +3,8 @@
 //   bits 0-2   State
 //   bit  3     kPermit: a wake-up that came before the block it was meant for; block() consumes it
 //   bit  4     kSleeping: the thread is, or is about to be, in futex_wait on this word
-//   bits 16-31 core, meaningful while RUNNING
+//   bits 8-31  while RUNNING, core << 8; while READY and in no queue, the Party that holds the
+//   thread
 //
 // Only the holder of a thread may change its State: the thread itself while RUNNING or EXTERNAL,
 // the winner of the BLOCKED -> READY transition afterwards (it puts the thread in a queue or grants
@@ -29,15 +30,21 @@ enum class State : std::uint32_t {
 inline constexpr std::uint32_t kStateMask = 7;
 inline constexpr std::uint32_t kPermit = 8;
 inline constexpr std::uint32_t kSleeping = 16;
+inline constexpr unsigned kDetailShift = 8;
 
 inline constexpr State state_of(std::uint32_t word) {
   return static_cast<State>(word & kStateMask);
 }
 inline constexpr CoreIndex core_of(std::uint32_t word) {
-  return static_cast<CoreIndex>(word >> 16);
+  return static_cast<CoreIndex>(word >> kDetailShift);
 }
 inline constexpr std::uint32_t running_on(CoreIndex core) {
-  return static_cast<std::uint32_t>(State::running) | (static_cast<std::uint32_t>(core) << 16);
+  return static_cast<std::uint32_t>(State::running) |
+         (static_cast<std::uint32_t>(core) << kDetailShift);
+}
+inline constexpr Party holder_of(std::uint32_t ready_word) { return ready_word >> kDetailShift; }
+inline constexpr std::uint32_t ready_in_hands_of(Party holder) {
+  return static_cast<std::uint32_t>(State::ready) | (holder << kDetailShift);
 }
 inline constexpr std::uint32_t with_state(std::uint32_t word, State state) {
   return (word & kPermit) | static_cast<std::uint32_t>(state);
@@ -73,16 +80,16 @@ BlockResult begin_block(ThreadRecord<W>& thread) {
   }
 }
 
-// By anyone: true if the thread was BLOCKED and is now READY in the caller's hands, who must pass
-// it to the ledger. Otherwise a permit is left for its next block.
+// By anyone: true if the thread was BLOCKED and is now READY in the hands of `caller`, who must
+// pass it to the ledger. Otherwise a permit is left for its next block.
 template <class W>
-bool unpark(ThreadRecord<W>& thread) {
+bool unpark(ThreadRecord<W>& thread, Party caller) {
   std::uint32_t word = thread.state.load(std::memory_order_relaxed);
   for (;;) {
     bool blocked = state_of(word) == State::blocked;
     std::uint32_t next;
     if (blocked) {
-      next = static_cast<std::uint32_t>(State::ready) | (word & kSleeping);
+      next = ready_in_hands_of(caller) | (word & kSleeping);
     } else {
       next = word | kPermit;
     }
@@ -96,10 +103,10 @@ bool unpark(ThreadRecord<W>& thread) {
 
 // By the thread itself after a timeout or a signal: BLOCKED -> READY unless somebody was first.
 template <class W>
-bool cancel_block(ThreadRecord<W>& thread) {
+bool cancel_block(ThreadRecord<W>& thread, Party self) {
   std::uint32_t word = thread.state.load(std::memory_order_relaxed);
   while (state_of(word) == State::blocked) {
-    if (thread.state.compare_exchange_strong(word, with_state(word, State::ready),
+    if (thread.state.compare_exchange_strong(word, (word & kPermit) | ready_in_hands_of(self),
                                              std::memory_order_acq_rel,
                                              std::memory_order_relaxed)) {
       return true;
@@ -108,12 +115,22 @@ bool cancel_block(ThreadRecord<W>& thread) {
   return false;
 }
 
-// By the thread itself: a transition that keeps a permit (RUNNING <-> EXTERNAL, -> READY).
+// By the thread itself: a transition that keeps a permit.
 template <class W>
 void change_state(ThreadRecord<W>& thread, State state) {
   std::uint32_t word = thread.state.load(std::memory_order_relaxed);
   while (!thread.state.compare_exchange_strong(
       word, with_state(word, state), std::memory_order_acq_rel, std::memory_order_relaxed)) {
+  }
+}
+
+// By the holder of a thread: it is READY and in the hands of `holder` from now on.
+template <class W>
+void hold_ready(ThreadRecord<W>& thread, Party holder) {
+  std::uint32_t word = thread.state.load(std::memory_order_relaxed);
+  while (!thread.state.compare_exchange_strong(
+      word, (word & (kPermit | kSleeping)) | ready_in_hands_of(holder), std::memory_order_acq_rel,
+      std::memory_order_relaxed)) {
   }
 }
 

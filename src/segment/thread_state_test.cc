@@ -50,39 +50,48 @@ TEST_F(StateWord, a_thread_that_lost_its_core_blocks_without_one) {
 
 TEST_F(StateWord, unpark_hands_a_blocked_thread_to_its_caller) {
   set(word(State::blocked) | kSleeping);
-  EXPECT_TRUE(unpark(record));
-  EXPECT_EQ(now(), word(State::ready) | kSleeping);  // it sleeps on and will need a wake
+  EXPECT_TRUE(unpark(record, 7));
+  EXPECT_EQ(now(), ready_in_hands_of(7) | kSleeping);  // it sleeps on and will need a wake
 }
 
 TEST_F(StateWord, unpark_leaves_one_permit_to_anybody_else) {
   for (std::uint32_t before : {running_on(3), word(State::ready), word(State::external),
                                word(State::ready) | kSleeping, word(State::detached)}) {
     set(before);
-    EXPECT_FALSE(unpark(record));
+    EXPECT_FALSE(unpark(record, 7));
     EXPECT_EQ(now(), before | kPermit);
-    EXPECT_FALSE(unpark(record));
+    EXPECT_FALSE(unpark(record, 7));
     EXPECT_EQ(now(), before | kPermit);
   }
 }
 
 TEST_F(StateWord, a_timeout_turns_blocked_into_ready_once) {
   set(word(State::blocked) | kSleeping);
-  EXPECT_TRUE(cancel_block(record));
-  EXPECT_EQ(now(), word(State::ready));
-  EXPECT_FALSE(cancel_block(record));
+  EXPECT_TRUE(cancel_block(record, 7));
+  EXPECT_EQ(now(), ready_in_hands_of(7));
+  EXPECT_FALSE(cancel_block(record, 7));
 }
 
 TEST_F(StateWord, a_timeout_comes_too_late_after_an_unpark) {
   set(word(State::blocked));
-  ASSERT_TRUE(unpark(record));
-  EXPECT_FALSE(cancel_block(record));
-  EXPECT_EQ(now(), word(State::ready));
+  ASSERT_TRUE(unpark(record, 7));
+  EXPECT_FALSE(cancel_block(record, 8));
+  EXPECT_EQ(now(), ready_in_hands_of(7));
 }
 
 TEST_F(StateWord, changing_state_keeps_a_permit_and_drops_the_core) {
   set(running_on(9) | kPermit);
   change_state(record, State::external);
   EXPECT_EQ(now(), word(State::external) | kPermit);
+}
+
+TEST_F(StateWord, a_thread_passes_from_hand_to_hand_asleep_and_with_its_permit) {
+  for (Party holder : {party_of_thread(0), party_of_thread(0xfffff), party_of_process(511)}) {
+    set(ready_in_hands_of(3) | kSleeping | kPermit);
+    hold_ready(record, holder);
+    EXPECT_EQ(holder_of(now()), holder);
+    EXPECT_EQ(now(), ready_in_hands_of(holder) | kSleeping | kPermit);
+  }
 }
 
 TEST_F(StateWord, a_grant_pins_and_wakes_sleepers_only) {
@@ -134,7 +143,7 @@ TEST_F(StateWord, no_wake_up_is_lost_between_two_threads) {
     }
   };
   auto wake = [](Record& r) {
-    if (!unpark(r)) return;
+    if (!unpark(r, 7)) return;
     if (grant(r, 0, [] {})) os::futex_wake(&r.state, 1, os::FutexScope::process);
   };
   int message = 0;  // plain: each side sees what the other wrote, or the sanitizer tells
