@@ -122,6 +122,8 @@ class Machine {
     Nanoseconds now() { return clock += 1000; }
     Party self() { return 1; }
     bool gone(Party) { return false; }
+    ProcessIndex process() { return kNoProcess; }
+    bool still_waits(const WaitWord&) { return false; }
     void wake(ThreadRecord<W>&) {}
     void pin(ThreadRecord<W>&, CoreIndex) {}
     void relax(unsigned) {}

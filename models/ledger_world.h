@@ -22,6 +22,8 @@ struct Instance {
     Nanoseconds now() { return ++clock; }
     Party self() { return rl::thread_index() + 1; }
     bool gone(Party) { return false; }
+    ProcessIndex process() { return kNoProcess; }
+    bool still_waits(const WaitWord&) { return false; }
     void wake(Record& record);
     void pin(Record& record, CoreIndex core) { record.pinned_to = core; }
     void relax(unsigned spins) { World::relax(spins); }

@@ -4,6 +4,8 @@
 //   Nanoseconds now()
 //   Party self()                                 who the calling thread is
 //   bool gone(Party)                             killed: it will never finish what it has begun
+//   ProcessIndex process()                       the caller's, whose memory can be looked at
+//   bool still_waits(const WaitWord&)            whether a word of that process is as it was
 //   void wake(ThreadRecord<W>&)                  futex wake of a granted sleeper
 //   void pin(ThreadRecord<W>&, CoreIndex)        kernel affinity of a sleeping thread
 //   void relax(unsigned spins)                   inside a lock's spin
@@ -62,7 +64,7 @@ class Ledger {
   void release(CoreIndex core) {
     for (;;) {
       PolicyContext context = context_now();
-      ThreadIndex next = find_work(context, core, 0);
+      ThreadIndex next = find_work(context, core);
       if (next != kNoThread) {
         ++t_.threads[next].counters.switches;
         give(context, core, next);
@@ -95,14 +97,16 @@ class Ledger {
     PolicyContext context{};
     if (slot.ready.load(std::memory_order_relaxed)) {
       context = context_now();
+      Search search{core, 0, true};
       lock(core);
-      next = pop_for(context, core, core, 0);
+      next = pop_for(context, search, core);
       unlock(core);
     }
     if (next == kNoThread) {
       if (!any_queued()) return YieldResult::alone;
       context = context_now();
-      next = steal(context, core, steal_age);
+      Search search{core, steal_age, true};
+      next = steal(context, search);
       if (next == kNoThread) return YieldResult::alone;
     }
     if (leave_core(record, ready_in_hands_of(party_of_thread(self))) == kNoCore) {
@@ -339,11 +343,21 @@ class Ledger {
   }
 
   ThreadIndex pop(CoreIndex core, ProcessIndex process) {
+    return unlink(core, process, {fifo(core, process).head, kNoThread});
+  }
+
+  // A thread in a FIFO and the one before it there.
+  struct Place {
+    ThreadIndex thread;
+    ThreadIndex before;
+  };
+  ThreadIndex unlink(CoreIndex core, ProcessIndex process, Place place) {
+    auto [thread, before] = place;
     Fifo& queue = fifo(core, process);
-    ThreadIndex thread = queue.head;
     Record& record = t_.threads[thread];
     hold_ready(record, os_.self());  // [death-1] before it is in no queue
-    queue.head = record.next;
+    (before == kNoThread ? queue.head : t_.threads[before].next) = record.next;
+    if (queue.tail == thread) queue.tail = before;
     if (--queue.length == 0) {
       queue.head = queue.tail = kNoThread;
       t_.cores[core].ready_processes[process / 64] &= ~(1ull << (process % 64));
@@ -398,27 +412,65 @@ class Ledger {
     serve_idle(core);
   }
 
-  // Under the lock of `from`: the thread that `core` should run, taken out of its queue.
-  ThreadIndex pop_for(const PolicyContext& context, CoreIndex core, CoreIndex from,
-                      Nanoseconds minimum_age) {
-    CoreSlot<W>& slot = t_.cores[from];
-    QueueView view(slot.ready_processes, t_.fifos + from * t_.n_processes, t_.n_processes);
-    ProcessIndex process =
-        t_.policy->core_free(context, core, from, t_.cores[core].policy_words, view);
-    if (!view.has(process)) return kNoThread;
-    if (minimum_age && context.now - t_.threads[fifo(from, process).head].ready_ns < minimum_age) {
-      return kNoThread;
+  // A search for a thread to run.
+  struct Search {
+    CoreIndex core;            // that will run it
+    Nanoseconds minimum_age;   // in other cores' queues, it must have waited for so long
+    bool pass_over;            // leave threads that wait for a word that has not changed
+    bool passed_over = false;  // there were such
+  };
+
+  // The oldest thread of the caller's process in the queue of `core` that has something to do.
+  Place first_with_work(const PolicyContext& context, CoreIndex core, ProcessIndex process) {
+    constexpr Nanoseconds kLongest = 20'000'000;  // then it is granted all the same
+    ThreadIndex before = kNoThread;
+    for (ThreadIndex i = fifo(core, process).head; i != kNoThread; i = t_.threads[i].next) {
+      const Record& record = t_.threads[i];
+      if (record.wait.bytes == 0 || context.now - record.ready_ns >= kLongest ||
+          !os_.still_waits(record.wait))
+        return {i, before};
+      before = i;
     }
-    return pop(from, process);
+    return {kNoThread, kNoThread};
   }
 
-  ThreadIndex take_from(const PolicyContext& context, CoreIndex core, CoreIndex from,
-                        Nanoseconds minimum_age) {
+  // Under the lock of `from`: the thread that the searching core should run, taken out of its
+  // queue.
+  ThreadIndex pop_for(const PolicyContext& context, Search& search, CoreIndex from) {
+    CoreSlot<W>& slot = t_.cores[from];
+    const std::uint64_t* ready = slot.ready_processes;
+    std::uint64_t others[kProcessWords];
+    ProcessIndex own = os_.process();
+    Place of_own{kNoThread, kNoThread};
+    if (search.pass_over && own < kMaxProcesses && fifo(from, own).length) {
+      of_own = first_with_work(context, from, own);
+      if (of_own.thread == kNoThread) {
+        search.passed_over = true;
+        for (unsigned w = 0; w < kProcessWords; ++w) others[w] = ready[w];
+        others[own / 64] &= ~(1ull << (own % 64));
+        ready = others;
+      }
+    }
+    QueueView view(ready, t_.fifos + from * t_.n_processes, t_.n_processes);
+    ProcessIndex process =
+        t_.policy->core_free(context, search.core, from, t_.cores[search.core].policy_words, view);
+    if (!view.has(process)) return kNoThread;
+    Place place = process == own && of_own.thread != kNoThread
+                      ? of_own
+                      : Place{fifo(from, process).head, kNoThread};
+    if (from != search.core && search.minimum_age &&
+        context.now - t_.threads[place.thread].ready_ns < search.minimum_age) {
+      return kNoThread;
+    }
+    return unlink(from, process, place);
+  }
+
+  ThreadIndex take_from(const PolicyContext& context, Search& search, CoreIndex from) {
     if (length(from) == 0 && !announced(from)) return kNoThread;
     ThreadIndex thread = kNoThread;
     lock(from);
     if (length(from)) {
-      thread = pop_for(context, core, from, minimum_age);
+      thread = pop_for(context, search, from);
     } else {
       // [queued-1] under the lock: whoever queues next finds the bit clear and sets it again.
       clear_bit(t_.queued, from);
@@ -427,28 +479,32 @@ class Ledger {
     return thread;
   }
 
-  // Own queue, then the NUMA node, then anywhere (USF section 4.1).
-  ThreadIndex find_work(const PolicyContext& context, CoreIndex core, Nanoseconds minimum_age) {
-    ThreadIndex thread = take_from(context, core, core, 0);
-    if (thread != kNoThread) return thread;
-    return steal(context, core, minimum_age);
+  // Own queue, then the NUMA node, then anywhere (USF section 4.1); first threads with work, then
+  // those that wait in vain: they may know more than we do.
+  ThreadIndex find_work(const PolicyContext& context, CoreIndex core) {
+    for (bool pass_over : {true, false}) {
+      Search search{core, 0, pass_over};
+      ThreadIndex thread = take_from(context, search, core);
+      if (thread == kNoThread) thread = steal(context, search);
+      if (thread != kNoThread || !search.passed_over) return thread;
+    }
+    return kNoThread;
   }
 
-  ThreadIndex steal(const PolicyContext& context, CoreIndex core, Nanoseconds minimum_age) {
-    const CoreInfo& info = t_.info[core];
-    ThreadIndex thread = steal_range(context, core, info.node_first, info.node_end, minimum_age);
-    if (thread == kNoThread)
-      thread = steal_range(context, core, info.node_end, t_.n_cores, minimum_age);
-    if (thread == kNoThread) thread = steal_range(context, core, 0, info.node_first, minimum_age);
+  ThreadIndex steal(const PolicyContext& context, Search& search) {
+    const CoreInfo& info = t_.info[search.core];
+    ThreadIndex thread = steal_range(context, search, info.node_first, info.node_end);
+    if (thread == kNoThread) thread = steal_range(context, search, info.node_end, t_.n_cores);
+    if (thread == kNoThread) thread = steal_range(context, search, 0, info.node_first);
     return thread;
   }
 
-  ThreadIndex steal_range(const PolicyContext& context, CoreIndex core, CoreIndex first,
-                          CoreIndex end, Nanoseconds minimum_age) {
+  ThreadIndex steal_range(const PolicyContext& context, Search& search, CoreIndex first,
+                          CoreIndex end) {
     for (CoreIndex from = next_bit(t_.queued, first, end); from != kNoCore;
          from = next_bit(t_.queued, static_cast<CoreIndex>(from + 1), end)) {
-      if (from == core) continue;
-      ThreadIndex thread = take_from(context, core, from, minimum_age);
+      if (from == search.core) continue;
+      ThreadIndex thread = take_from(context, search, from);
       if (thread != kNoThread) return thread;
     }
     return kNoThread;

@@ -16,6 +16,8 @@ struct ThreadsOs {
   Nanoseconds now() { return os::now(); }
   Party self() { return my_index + 1; }
   bool gone(Party) { return false; }
+  ProcessIndex process() { return kNoProcess; }
+  bool still_waits(const WaitWord&) { return false; }
   void wake(TestRecord& record) { os::futex_wake(&record.state, 1, os::FutexScope::process); }
   void pin(TestRecord& record, CoreIndex core) { record.pinned_to = core; }
   void relax(unsigned spins) { RealWorld::relax(spins); }

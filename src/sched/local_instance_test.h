@@ -30,6 +30,11 @@ class FakeOsIn {
   Party me = 1;
   std::vector<Party> dead;
   Party self() { return me; }
+  ProcessIndex my_process = kNoProcess;
+  ProcessIndex process() { return my_process; }
+  bool still_waits(const WaitWord& wait) {
+    return *reinterpret_cast<const std::uint64_t*>(wait.address) == wait.value;
+  }
   bool gone(Party party) { return std::find(dead.begin(), dead.end(), party) != dead.end(); }
   void wake(ThreadRecord<W>& record) { woken.push_back(&record); }
   void pin(ThreadRecord<W>& record, CoreIndex core) {

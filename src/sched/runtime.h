@@ -65,7 +65,9 @@ Park park(const Deadline* deadline, bool interruptible);
 void unpark(ThreadIndex thread);
 
 // Lets another READY thread run; false if there was none. [managed]
-bool yield_core();
+// `wait`: the caller looks at nothing else until that word changes; threads of its process pass it
+// over until then, for a while.
+bool yield_core(const WaitWord* wait = nullptr);
 
 // Around a call that may block in the kernel: without a core, then with one again. Nestable in
 // handlers: the inner pair does nothing. [managed]

@@ -13,6 +13,8 @@ class RuntimeOs {
 
   Nanoseconds now() { return os::now(); }
   Party self();
+  ProcessIndex process();
+  bool still_waits(const WaitWord&);
   bool gone(Party);
   void wake(ThreadRecord<RealWorld>& record) {
     os::futex_wake(&record.state, 1, os::FutexScope::shared);
