@@ -123,7 +123,10 @@ class Machine {
     Party self() { return 1; }
     bool gone(Party) { return false; }
     ProcessIndex process() { return kNoProcess; }
-    bool still_waits(const WaitWord&) { return false; }
+    template <class Record>
+    bool waits_in_vain(const Record&, Nanoseconds) {
+      return false;
+    }
     void wake(ThreadRecord<W>&) {}
     void pin(ThreadRecord<W>&, CoreIndex) {}
     void relax(unsigned) {}

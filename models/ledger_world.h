@@ -23,7 +23,10 @@ struct Instance {
     Party self() { return rl::thread_index() + 1; }
     bool gone(Party) { return false; }
     ProcessIndex process() { return kNoProcess; }
-    bool still_waits(const WaitWord&) { return false; }
+    template <class Record>
+    bool waits_in_vain(const Record&, Nanoseconds) {
+      return false;
+    }
     void wake(Record& record);
     void pin(Record& record, CoreIndex core) { record.pinned_to = core; }
     void relax(unsigned spins) { World::relax(spins); }

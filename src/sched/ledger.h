@@ -5,7 +5,7 @@
 //   Party self()                                 who the calling thread is
 //   bool gone(Party)                             killed: it will never finish what it has begun
 //   ProcessIndex process()                       the caller's, whose memory can be looked at
-//   bool still_waits(const WaitWord&)            whether a word of that process is as it was
+//   bool waits_in_vain(const ThreadRecord<W>&, Nanoseconds waited)  one of that process
 //   void wake(ThreadRecord<W>&)                  futex wake of a granted sleeper
 //   void pin(ThreadRecord<W>&, CoreIndex)        kernel affinity of a sleeping thread
 //   void relax(unsigned spins)                   inside a lock's spin
@@ -422,12 +422,10 @@ class Ledger {
 
   // The oldest thread of the caller's process in the queue of `core` that has something to do.
   Place first_with_work(const PolicyContext& context, CoreIndex core, ProcessIndex process) {
-    constexpr Nanoseconds kLongest = 20'000'000;  // then it is granted all the same
     ThreadIndex before = kNoThread;
     for (ThreadIndex i = fifo(core, process).head; i != kNoThread; i = t_.threads[i].next) {
       const Record& record = t_.threads[i];
-      if (record.wait.bytes == 0 || context.now - record.ready_ns >= kLongest ||
-          !os_.still_waits(record.wait))
+      if (record.wait_words == 0 || !os_.waits_in_vain(record, context.now - record.ready_ns))
         return {i, before};
       before = i;
     }

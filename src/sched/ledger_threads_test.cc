@@ -17,7 +17,10 @@ struct ThreadsOs {
   Party self() { return my_index + 1; }
   bool gone(Party) { return false; }
   ProcessIndex process() { return kNoProcess; }
-  bool still_waits(const WaitWord&) { return false; }
+  template <class Record>
+  bool waits_in_vain(const Record&, Nanoseconds) {
+    return false;
+  }
   void wake(TestRecord& record) { os::futex_wake(&record.state, 1, os::FutexScope::process); }
   void pin(TestRecord& record, CoreIndex core) { record.pinned_to = core; }
   void relax(unsigned spins) { RealWorld::relax(spins); }

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "sched/ledger.h"
+#include "sched/wait_words.h"
 
 namespace roost {
 
@@ -32,8 +33,9 @@ class FakeOsIn {
   Party self() { return me; }
   ProcessIndex my_process = kNoProcess;
   ProcessIndex process() { return my_process; }
-  bool still_waits(const WaitWord& wait) {
-    return *reinterpret_cast<const std::uint64_t*>(wait.address) == wait.value;
+  bool waits_in_vain(const ThreadRecord<W>& record, Nanoseconds waited) {
+    const auto& wait = *reinterpret_cast<const WaitWords*>(record.wait_words);
+    return waited < wait.patience && all_unchanged(wait);
   }
   bool gone(Party party) { return std::find(dead.begin(), dead.end(), party) != dead.end(); }
   void wake(ThreadRecord<W>& record) { woken.push_back(&record); }

@@ -178,23 +178,9 @@ Party RuntimeOs::self() {
 
 ProcessIndex RuntimeOs::process() { return roost::process; }
 
-bool RuntimeOs::still_waits(const WaitWord& wait) {
-  auto* address = reinterpret_cast<const void*>(wait.address);
-  std::uint64_t word = 0;
-  switch (wait.bytes) {
-    case 1:
-      word = __atomic_load_n(static_cast<const std::uint8_t*>(address), __ATOMIC_RELAXED);
-      break;
-    case 2:
-      word = __atomic_load_n(static_cast<const std::uint16_t*>(address), __ATOMIC_RELAXED);
-      break;
-    case 4:
-      word = __atomic_load_n(static_cast<const std::uint32_t*>(address), __ATOMIC_RELAXED);
-      break;
-    default:
-      word = __atomic_load_n(static_cast<const std::uint64_t*>(address), __ATOMIC_RELAXED);
-  }
-  return ((word & wait.mask) == wait.value) == wait.while_equal;
+bool RuntimeOs::waits_in_vain(const ThreadRecord<RealWorld>& record, Nanoseconds waited) {
+  const auto& wait = *reinterpret_cast<const WaitWords*>(record.wait_words);
+  return waited < wait.patience && all_unchanged(wait);
 }
 
 bool RuntimeOs::gone(Party party) { return keeper_finds_gone(segment, party); }
@@ -323,7 +309,7 @@ void unpark(ThreadIndex thread) {
     ledger_slot.get().make_ready(thread);
 }
 
-bool yield_core(const WaitWord* wait) {
+bool yield_core(const WaitWords* wait) {
   ThreadRecord<RealWorld>& record = *self.record;
   std::uint32_t word = record.state.load(std::memory_order_relaxed);
   if (state_of(word) != State::running) {
@@ -331,7 +317,7 @@ bool yield_core(const WaitWord* wait) {
     return true;
   }
   constexpr Nanoseconds kStealAge = 200'000;
-  if (wait) record.wait = *wait;
+  record.wait_words = reinterpret_cast<std::uint64_t>(wait);
   using Result = RuntimeLedger::YieldResult;
   self.parked = true;
   Result result;
@@ -344,7 +330,7 @@ bool yield_core(const WaitWord* wait) {
     if (result == Result::lost_core) ledger_slot.get().make_ready(self.index);
   }
   if (result != Result::alone) wait_for_grant(nullptr, false);
-  record.wait.bytes = 0;
+  record.wait_words = 0;
   self.parked = false;
   return result != Result::alone;
 }

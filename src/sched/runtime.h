@@ -13,6 +13,7 @@
 #include "sched/ledger.h"
 #include "sched/lot_wait.h"
 #include "sched/self.h"
+#include "sched/wait_words.h"
 #include "segment/segment.h"
 #include "topo/cpu_set.h"
 
@@ -65,9 +66,8 @@ Park park(const Deadline* deadline, bool interruptible);
 void unpark(ThreadIndex thread);
 
 // Lets another READY thread run; false if there was none. [managed]
-// `wait`: the caller looks at nothing else until that word changes; threads of its process pass it
-// over until then, for a while.
-bool yield_core(const WaitWord* wait = nullptr);
+// `wait`: what the caller waits for; threads of its process pass it over until then, for a while.
+bool yield_core(const WaitWords* wait = nullptr);
 
 // Around a call that may block in the kernel: without a core, then with one again. Nestable in
 // handlers: the inner pair does nothing. [managed]

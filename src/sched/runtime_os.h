@@ -14,7 +14,7 @@ class RuntimeOs {
   Nanoseconds now() { return os::now(); }
   Party self();
   ProcessIndex process();
-  bool still_waits(const WaitWord&);
+  bool waits_in_vain(const ThreadRecord<RealWorld>&, Nanoseconds waited);
   bool gone(Party);
   void wake(ThreadRecord<RealWorld>& record) {
     os::futex_wake(&record.state, 1, os::FutexScope::shared);

@@ -39,16 +39,6 @@ struct ThreadCounters {
 };
 inline constexpr int kCounters = 6;
 
-// The word in memory that a yielding thread waits for, as far as is known: it looks again only when
-// `(word & mask) == value` is no longer `while_equal`. Written by the thread before it is READY.
-struct WaitWord {
-  std::uint64_t address;  // in the thread's own process
-  std::uint64_t mask;
-  std::uint64_t value;
-  std::uint8_t bytes;  // 1, 2, 4 or 8; 0: nothing is known
-  bool while_equal;
-};
-
 template <class W>
 struct alignas(kCoreStride) ThreadRecord {
   // State word (segment/thread_state.h); also the futex word on which the thread waits for a grant.
@@ -65,7 +55,8 @@ struct alignas(kCoreStride) ThreadRecord {
   typename W::template atomic<std::uint32_t>
       hand_permit;                // of roost_unblock (preload/public_api.cc)
   std::uint64_t policy_words[4];  // the policy's state per thread
-  WaitWord wait;
+  // Where in its own process the words lie that it waits for (sched/wait_words.h); 0: not known.
+  std::uint64_t wait_words;
 };
 
 // FIFO of READY threads of one process on one core, under the core's lock.

@@ -357,7 +357,7 @@ ThreadIndex segment_take_thread(Segment& segment, ProcessIndex process) {
       record.counters = {};
       record.hand_permit.store(0, std::memory_order_relaxed);
       memset(record.policy_words, 0, sizeof record.policy_words);
-      record.wait = {};
+      record.wait_words = 0;
       record.state.store(static_cast<std::uint32_t>(State::external), std::memory_order_release);
       segment.processes[process].threads.fetch_add(1, std::memory_order_relaxed);
       return index;
