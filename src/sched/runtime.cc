@@ -358,9 +358,8 @@ void enter_external() {
 }
 
 void leave_external() {
-  if (!self.in_kernel) return;
   self.in_kernel = false;
-  regain_core();
+  if (self.record) regain_core();
 }
 
 void regain_core() {
@@ -368,6 +367,18 @@ void regain_core() {
   self.parked = true;
   hold_ready(*self.record, party_of_thread(self.index));
   acquire_core();
+  self.parked = false;
+}
+
+void abandon_wait() {
+  if (self.depth != 0) return;  // out of Roost's own code: nothing can mend that
+  if (self.in_kernel) leave_external();
+  // It was on its way to a core already. (A jump out of a BLOCKED wait, which POSIX leaves
+  // undefined, is not made good.)
+  if (!self.parked ||
+      state_of(self.record->state.load(std::memory_order_relaxed)) == State::blocked)
+    return;
+  wait_for_grant(nullptr, false);
   self.parked = false;
 }
 
