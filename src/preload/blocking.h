@@ -47,11 +47,27 @@ inline void check_core(int fd, bool sending = false) {
   if (__builtin_expect(!has_core(), 0)) waited_with_core(fd, sending);
 }
 
-// The call was made without the core; if the descriptor turns out not to wait, that is news.
+// Whether a call made without the core did wait. It cannot be asked: it shows in the time, of which
+// a call that waits takes at least two switches of threads.
+class WaitTime {
+ public:
+  bool waited() const { return os::now() - start_ > kShortest; }
+
+ private:
+  static constexpr Nanoseconds kShortest = 1'500;
+  Nanoseconds start_ = os::now();
+};
+
+// A call on `fd` without the core. If the descriptor turns out not to wait, that is news.
 template <class Call>
 auto wait_on(int fd, const Call& call) {
+  WaitTime time;
   auto result = without_core(call);
-  if (result < 0 && errno == EAGAIN) forget(fd);
+  if (result < 0 && errno == EAGAIN) {
+    forget(fd);
+  } else {
+    note_wait(fd, time.waited());
+  }
   return result;
 }
 

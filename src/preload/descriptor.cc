@@ -17,7 +17,8 @@ Kind kind_by_mode(const struct stat& status) {
     return Kind::instant;
   if (S_ISCHR(status.st_mode) && major(status.st_rdev) == kMemoryDevices) return Kind::instant;
   if (S_ISFIFO(status.st_mode)) return Kind::pipe;
-  return S_ISSOCK(status.st_mode) ? Kind::socket : Kind::other;
+  if (S_ISSOCK(status.st_mode)) return Kind::socket;
+  return (status.st_mode & S_IFMT) == 0 ? Kind::anonymous : Kind::other;
 }
 
 }  // namespace
@@ -38,7 +39,7 @@ Kind learn_kind(int fd) {
 
 bool sending_may_wait(int fd, std::size_t bytes) {
   Kind kind = kind_of(fd);
-  if (kind == Kind::instant) return false;
+  if (kind == Kind::instant || kind == Kind::anonymous) return false;
   if (kind == Kind::full_socket) return true;
   if (kind == Kind::pipe && bytes > PIPE_BUF) return true;
   if (!is_socket(kind) || bytes <= kSmallSend) return polls_busy(fd, POLLOUT);

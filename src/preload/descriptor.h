@@ -23,7 +23,8 @@ enum class Kind : std::uint8_t {
   pipe,         // can be asked with RWF_NOWAIT
   socket,       // can be asked with MSG_DONTWAIT
   full_socket,  // a socket on which sending has waited before
-  other,        // terminal, event, timer ...: can be asked with poll
+  anonymous,    // event, timer ...: some know RWF_NOWAIT, and writing does not wait
+  other,        // terminal ...: can be asked with poll
 };
 
 inline constexpr int kRememberedDescriptors = 1 << 14;
@@ -32,15 +33,34 @@ extern constinit std::atomic<std::uint8_t> descriptor_kinds[kRememberedDescripto
 // Asks the kernel (two calls), and remembers.
 Kind learn_kind(int fd);
 
+// In a descriptor's byte: its kind, and above it how many calls in a row have waited.
+inline constexpr unsigned kKindBits = 3;
+
+inline std::uint8_t remembered(int fd) {
+  if (static_cast<unsigned>(fd) >= kRememberedDescriptors)
+    return static_cast<std::uint8_t>(Kind::other);
+  return descriptor_kinds[fd].load(std::memory_order_relaxed);
+}
+inline void remember(int fd, Kind kind, unsigned waits = 0) {
+  if (static_cast<unsigned>(fd) >= kRememberedDescriptors) return;
+  descriptor_kinds[fd].store(
+      static_cast<std::uint8_t>(static_cast<unsigned>(kind) | waits << kKindBits),
+      std::memory_order_relaxed);
+}
 inline Kind kind_of(int fd) {
-  if (static_cast<unsigned>(fd) >= kRememberedDescriptors) return Kind::other;
-  auto known = static_cast<Kind>(descriptor_kinds[fd].load(std::memory_order_relaxed));
+  auto known = static_cast<Kind>(remembered(fd) & ((1u << kKindBits) - 1));
   return __builtin_expect(known != Kind::unknown, 1) ? known : learn_kind(fd);
 }
 
-inline void remember(int fd, Kind kind) {
-  if (static_cast<unsigned>(fd) >= kRememberedDescriptors) return;
-  descriptor_kinds[fd].store(static_cast<std::uint8_t>(kind), std::memory_order_relaxed);
+// Who waited many times in a row is not asked first the next time.
+inline constexpr unsigned kWaitsToExpect = 8;
+inline bool expected_to_wait(int fd) { return remembered(fd) >> kKindBits >= kWaitsToExpect; }
+inline void note_no_wait(int fd) {
+  if (remembered(fd) >> kKindBits) remember(fd, kind_of(fd));
+}
+inline void note_wait(int fd, bool waited) {
+  unsigned waits = remembered(fd) >> kKindBits;
+  remember(fd, kind_of(fd), !waited ? 0 : waits < kWaitsToExpect ? waits + 1 : waits);
 }
 
 // The descriptor is another one now, or its flags have changed. Returns it.
@@ -68,7 +88,8 @@ bool sending_may_wait(int fd, std::size_t bytes);
 // For an unknown number of bytes: a little, until it has been seen to wait.
 inline bool sending_may_wait(int fd) {
   Kind kind = kind_of(fd);
-  return kind == Kind::full_socket || (kind != Kind::instant && polls_busy(fd, POLLOUT));
+  if (kind == Kind::instant || kind == Kind::anonymous) return false;
+  return kind == Kind::full_socket || polls_busy(fd, POLLOUT);
 }
 
 }  // namespace roost

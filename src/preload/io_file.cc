@@ -200,6 +200,7 @@ ROOST_EXPORT int fcntl64(int fd, int command, ...) {
 ROOST_EXPORT int lockf(int fd, int command, off_t bytes) {
   auto call = [&] { return real_lockf(fd, command, bytes); };
   if (command != F_LOCK || !can_park()) return call();
+  test_cancel();
   int saved = errno;
   int result = real_lockf(fd, F_TLOCK, bytes);
   if (result == 0 || (errno != EAGAIN && errno != EACCES)) return result;

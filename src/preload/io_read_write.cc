@@ -25,7 +25,6 @@ ROOST_BEHIND(ssize_t, preadv2, int, const iovec*, int, off64_t, int)
 ROOST_BEHIND(ssize_t, pwritev2, int, const iovec*, int, off64_t, int)
 ROOST_BEHIND(ssize_t, __read_chk, int, void*, size_t, size_t)
 ROOST_BEHIND(int, eventfd_read, int, eventfd_t*)
-ROOST_BEHIND(int, eventfd_write, int, eventfd_t)
 ROOST_BEHIND(ssize_t, splice, int, off64_t*, int, off64_t*, size_t, unsigned)
 ROOST_BEHIND(ssize_t, tee, int, int, size_t, unsigned)
 ROOST_BEHIND(ssize_t, vmsplice, int, const iovec*, size_t, unsigned)
@@ -49,14 +48,22 @@ long judge(int fd, long result) {
   return kWouldWait;
 }
 
+bool can_be_tried(Kind kind) {
+  return kind == Kind::pipe || kind == Kind::anonymous || is_socket(kind);
+}
+
 template <class Attempt, class Call>
 ssize_t take_or_wait(int fd, const Attempt& attempt, const Call& call) {
   if (!can_park()) return call();
+  if (expected_to_wait(fd)) return wait_on(fd, call);
   Kind kind = kind_of(fd);
-  if (kind == Kind::pipe || is_socket(kind)) {
+  if (can_be_tried(kind)) {
     test_cancel();
     long result = judge(fd, attempt(kind));
-    if (result != kWouldWait) return as_libc(result);
+    if (result != kWouldWait) {
+      note_no_wait(fd);
+      return as_libc(result);
+    }
     kind = kind_of(fd);
     if (kind != Kind::other) return wait_on(fd, call);
   }
@@ -70,7 +77,7 @@ ssize_t read_or_wait(int fd, void* buffer, size_t bytes, const Call& call) {
   return take_or_wait(
       fd,
       [&](Kind kind) {
-        if (kind != Kind::pipe) return attempt_receive(fd, buffer, bytes, 0, nullptr, nullptr);
+        if (is_socket(kind)) return attempt_receive(fd, buffer, bytes, 0, nullptr, nullptr);
         iovec part{buffer, bytes};
         return attempt_vector(Way::in, fd, &part, 1);
       },
@@ -163,16 +170,17 @@ ROOST_EXPORT ssize_t __read_chk(int fd, void* buffer, size_t bytes, size_t room)
 }
 
 ROOST_EXPORT ssize_t write(int fd, const void* buffer, size_t bytes) {
-  if (!can_park() || kind_of(fd) != Kind::pipe) {
+  auto call = [&] { return real_write(fd, buffer, bytes); };
+  Kind kind = can_park() ? kind_of(fd) : Kind::instant;
+  if (kind == Kind::socket && can_try_to_send(bytes))
+    return send_or_wait(fd, buffer, bytes, 0, call);
+  if (kind != Kind::pipe)
     return call_or_wait(
-        fd, [&] { return sending_may_wait(fd, bytes); },
-        [&] { return real_write(fd, buffer, bytes); }, true);
-  }
+        fd, [&] { return sending_may_wait(fd, bytes); }, call, true);
   test_cancel();
   iovec part{const_cast<void*>(buffer), bytes};
   long written = judge(fd, attempt_vector(Way::out, fd, &part, 1));
   if (written < 0 && written != kWouldWait) return as_libc(written);
-  if (written == 0 && bytes == 0) return 0;
   return pipe_write(fd, written, bytes, [&](size_t done) {
     return real_write(fd, static_cast<const char*>(buffer) + done, bytes - done);
   });
@@ -206,11 +214,6 @@ ROOST_EXPORT int eventfd_read(int fd, eventfd_t* value) {
   return call_or_wait(
       fd, [&] { return may_wait(fd, POLLIN); }, [&] { return real_eventfd_read(fd, value); });
 }
-ROOST_EXPORT int eventfd_write(int fd, eventfd_t value) {
-  return call_or_wait(
-      fd, [&] { return may_wait(fd, POLLOUT); }, [&] { return real_eventfd_write(fd, value); });
-}
-
 ROOST_EXPORT ssize_t splice(int from, off64_t* from_at, int to, off64_t* to_at, size_t bytes,
                             unsigned flags) {
   return move_or_wait(from, to, bytes, flags,

@@ -33,19 +33,33 @@ ssize_t receive_or_wait(int fd, int flags, const Attempt& attempt, const Call& c
   if (!can_park() || flags & kReceiveAtOnce || kind_of(fd) == Kind::instant)
     return call_or_wait(
         fd, [] { return false; }, call);
-  if (flags & MSG_WAITALL) return wait_on(fd, call);  // for the last byte: nothing tells of that
+  // For the last byte: nothing tells of that.
+  if (flags & MSG_WAITALL || expected_to_wait(fd)) return wait_on(fd, call);
   test_cancel();
   long result = attempt();
   if (result == -EAGAIN) return wait_on(fd, call);
-  if (!attempt_refused(result)) return as_libc(result);
+  if (!attempt_refused(result)) {
+    note_no_wait(fd);
+    return as_libc(result);
+  }
   return call_or_wait(
       fd, [&] { return may_wait(fd, POLLIN); }, call);
 }
 
+// By a look at the room there is.
 template <class Waits, class Call>
-auto send_or_wait(int fd, int flags, const Waits& waits, const Call& call) {
+auto look_and_send(int fd, int flags, const Waits& waits, const Call& call) {
   return call_or_wait(
       fd, [&] { return !(flags & MSG_DONTWAIT) && waits(); }, call, true);
+}
+
+template <class Call>
+ssize_t send_some(int fd, const void* buffer, size_t bytes, int flags, const Call& call) {
+  if (can_park() && !(flags & MSG_DONTWAIT) && can_try_to_send(bytes) &&
+      kind_of(fd) == Kind::socket)
+    return send_or_wait(fd, buffer, bytes, flags, call);
+  return look_and_send(
+      fd, flags, [&] { return sending_may_wait(fd, bytes); }, call);
 }
 
 bool connecting_may_wait(int fd) {
@@ -98,24 +112,23 @@ ROOST_EXPORT int recvmmsg(int fd, mmsghdr* messages, unsigned count, int flags, 
 }
 
 ROOST_EXPORT ssize_t send(int fd, const void* buffer, size_t bytes, int flags) {
-  return send_or_wait(
-      fd, flags, [&] { return sending_may_wait(fd, bytes); },
-      [&] { return real_send(fd, buffer, bytes, flags); });
+  return send_some(fd, buffer, bytes, flags, [&] { return real_send(fd, buffer, bytes, flags); });
 }
 ROOST_ALSO(ssize_t, __send, send, int, const void*, size_t, int);
 ROOST_EXPORT ssize_t sendto(int fd, const void* buffer, size_t bytes, int flags, const sockaddr* to,
                             socklen_t length) {
-  return send_or_wait(
-      fd, flags, [&] { return sending_may_wait(fd, bytes); },
-      [&] { return real_sendto(fd, buffer, bytes, flags, to, length); });
+  auto call = [&] { return real_sendto(fd, buffer, bytes, flags, to, length); };
+  if (!to) return send_some(fd, buffer, bytes, flags, call);
+  return look_and_send(
+      fd, flags, [&] { return sending_may_wait(fd, bytes); }, call);
 }
 ROOST_EXPORT ssize_t sendmsg(int fd, const msghdr* message, int flags) {
-  return send_or_wait(
+  return look_and_send(
       fd, flags, [&] { return sending_may_wait(fd); },
       [&] { return real_sendmsg(fd, message, flags); });
 }
 ROOST_EXPORT int sendmmsg(int fd, mmsghdr* messages, unsigned count, int flags) {
-  return send_or_wait(
+  return look_and_send(
       fd, flags, [&] { return sending_may_wait(fd); },
       [&] { return real_sendmmsg(fd, messages, count, flags); });
 }
