@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <time.h>
 
+#include "preload/process.h"
 #include "preload/real.h"
 #include "preload/thread.h"
 #include "sched/runtime.h"
@@ -58,11 +59,12 @@ inline Deadline deadline_of(const timespec* at, clockid_t clock) {
 }
 
 // Runs libc's blocking call with the core given away, and gets a core again before returning; also
-// when the thread is cancelled inside. For any thread: unmanaged ones just make the call.
+// when the thread is cancelled inside. For any thread: unmanaged ones just make the call, and so do
+// children that share the parent's memory (vfork), whose core this is not.
 template <class Call>
 auto without_core(const Call& call) {
   using Result = decltype(call());
-  if (!can_park()) return call();
+  if (!can_park() || !in_managed_process()) return call();
   struct Frame {
     const Call* call;
     Result result;

@@ -110,10 +110,38 @@ Park wait_for_grant(const Deadline* deadline, bool interruptible) {
   return result;
 }
 
+// A thread that waits in the kernel again and again while nobody needs its core is not kept on it:
+// the kernel wakes it beside whoever wakes it, which on an idle machine costs a tenth of a wake-up
+// across CPUs, and moves it where that turns out wrong. The next grant it has to wait for pins it.
+void loosen_if_idle(CoreIndex left) {
+  constexpr std::uint8_t kIdleWaits = 4;
+  if (self.loose) return;
+  if (segment.cores[left].owner.load(std::memory_order_relaxed) != 0) {
+    self.idle_waits = 0;
+  } else if (++self.idle_waits >= kIdleWaits) {
+    self.idle_waits = 0;
+    self.loose = true;
+    unpin_self();
+  }
+}
+
+// A loose thread asks first for the core of the CPU where the kernel woke it.
+void prefer_current_core() {
+  auto cpu = static_cast<unsigned>(sched_getcpu());
+  if (segment.core_info[self.record->last_core].os_cpu == cpu) return;
+  for (CoreIndex c = 0; c < segment.header->n_cores; ++c) {
+    if (segment.core_info[c].os_cpu == cpu) self.record->last_core = c;
+  }
+}
+
 // From READY without a core to RUNNING.
 void acquire_core() {
+  self.loose = self.loose && self.record->pinned_to == kNoCore;
+  if (self.loose) prefer_current_core();
   make_self_ready();
+  if (self.loose && has_core()) return;
   wait_for_grant(nullptr, false);
+  self.loose = false;
 }
 
 // What a former image of this very process (before an exec with several threads) still holds is
@@ -340,13 +368,14 @@ void enter_external() {
   self.in_kernel = true;
   Critical critical;
   CoreIndex core = RuntimeLedger::leave_core(*self.record, State::external);
-  if (core != kNoCore) ledger_slot.get().release(core);
+  if (core == kNoCore) return;
+  ledger_slot.get().release(core);
+  loosen_if_idle(core);
 }
 
 void leave_external() {
-  if (!self.in_kernel) return;
   self.in_kernel = false;
-  regain_core();
+  if (self.record) regain_core();
 }
 
 void regain_core() {
@@ -354,6 +383,18 @@ void regain_core() {
   self.parked = true;
   hold_ready(*self.record, party_of_thread(self.index));
   acquire_core();
+  self.parked = false;
+}
+
+void abandon_wait() {
+  if (self.depth != 0) return;  // out of Roost's own code: nothing can mend that
+  if (self.in_kernel) leave_external();
+  // It was on its way to a core already. (A jump out of a BLOCKED wait, which POSIX leaves
+  // undefined, is not made good.)
+  if (!self.parked ||
+      state_of(self.record->state.load(std::memory_order_relaxed)) == State::blocked)
+    return;
+  wait_for_grant(nullptr, false);
   self.parked = false;
 }
 

@@ -79,6 +79,9 @@ inline bool has_core() {
   return state_of(self.record->state.load(std::memory_order_relaxed)) == State::running;
 }
 void regain_core();
+// Before a signal handler that interrupted a wait jumps out of it for good: what the waiting frame
+// would have done on return. [managed]
+void abandon_wait();
 
 // Whether the caller can block through Roost: managed, and not in a handler that interrupted Roost.
 inline bool can_park() { return self.record && self.depth == 0 && !self.parked && !self.in_kernel; }

@@ -25,6 +25,9 @@ struct Self {
   std::uint32_t depth = 0;         // inside Roost's critical sections
   bool parked = false;             // waits for a grant; only a signal handler can see it set
   bool in_kernel = false;          // inside a blocking kernel call, without a core
+  bool loose = false;              // not pinned, since its core was idle whenever it waited
+  std::uint8_t idle_waits = 0;     // waits in the kernel in a row for which its core was idle
+  std::uint8_t polls_waited = 0;   // of poll and its kind in a row
   const void* give_way = nullptr;  // a mutex this thread may not take again before those who wait
   std::uint32_t n_deferred = 0;
   DeferredWake deferred[16] = {};

@@ -44,7 +44,7 @@ class World:
 
     def __init__(self, build_dir: Path):
         self.roost = Roost(build_dir)
-        self._programs = build_dir / "tests" / "multi"
+        self._tests = build_dir / "tests"
         self._exits = ExitStack()
         self.directory = Path(tempfile.mkdtemp(prefix="roost-multi-"))
 
@@ -59,9 +59,9 @@ class World:
         self.roost.remove_leftovers()
         shutil.rmtree(self.directory, ignore_errors=True)
 
-    def program(self, name: str, *arguments) -> list[str]:
-        """The command line of one of programs/."""
-        path = self._programs / name
+    def program(self, name: str, *arguments, folder: str = "multi") -> list[str]:
+        """The command line of one of programs/, or of another folder of tests."""
+        path = self._tests / folder / name
         require(path.exists(), f"{path} is not built")
         return [str(path), *map(str, arguments)]
 

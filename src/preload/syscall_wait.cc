@@ -1,0 +1,133 @@
+// Which system calls may wait.
+#include "preload/syscall_wait.h"
+
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <sys/file.h>
+#include <sys/ipc.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+
+#include "preload/descriptor.h"
+
+namespace roost {
+namespace {
+
+constexpr long kFutexLockPi2 = 13;
+constexpr long kFutexWaitv = 449;
+constexpr long kEpollPwait2 = 441;
+#if defined(__x86_64__)
+constexpr long kIoPgetevents = 333;
+#else
+constexpr long kIoPgetevents = 292;
+#endif
+constexpr long kIoUringEnter = 426;
+constexpr unsigned kUringGetEvents = 1;
+
+bool futex_may_wait(long operation) {
+  switch (operation & FUTEX_CMD_MASK) {
+    case FUTEX_WAIT:
+    case FUTEX_WAIT_BITSET:
+    case FUTEX_LOCK_PI:
+    case FUTEX_WAIT_REQUEUE_PI:
+    case kFutexLockPi2:
+      return true;
+    default:
+      return false;
+  }
+}
+
+// Pointers of the program are not followed: whether they are valid is the kernel's to say. A zero
+// timeout behind one gives the core away for nothing.
+bool reading_may_wait(long fd) { return may_wait(static_cast<int>(fd), POLLIN); }
+bool receiving_may_wait(long fd, long flags) {
+  return !(flags & (MSG_DONTWAIT | MSG_ERRQUEUE)) && (flags & MSG_WAITALL || reading_may_wait(fd));
+}
+bool sending_may_wait_on(long fd, long bytes, long flags = 0) {
+  return !(flags & MSG_DONTWAIT) &&
+         sending_may_wait(static_cast<int>(fd), static_cast<std::size_t>(bytes));
+}
+
+}  // namespace
+
+bool syscall_may_wait(long number, const SyscallArguments& x) {
+  switch (number) {
+    case SYS_futex:
+      return futex_may_wait(x.b);
+    case kFutexWaitv:
+    case SYS_nanosleep:
+    case SYS_clock_nanosleep:
+    case SYS_rt_sigtimedwait:
+    case SYS_rt_sigsuspend:
+    case SYS_semop:
+    case SYS_semtimedop:
+    case SYS_mq_timedsend:
+    case SYS_mq_timedreceive:
+    case SYS_fsync:
+    case SYS_fdatasync:
+    case SYS_sync:
+    case SYS_syncfs:
+#if defined(__x86_64__)
+    case SYS_pause:
+#endif
+      return true;
+    case SYS_read:
+    case SYS_readv:
+    case SYS_accept:
+    case SYS_accept4:
+      return reading_may_wait(x.a);
+    case SYS_write:
+    case SYS_sendto:
+      return sending_may_wait_on(x.a, x.c, number == SYS_write ? 0 : x.d);
+    case SYS_writev:
+      return sending_may_wait(static_cast<int>(x.a));
+    case SYS_sendmsg:
+      return !(x.c & MSG_DONTWAIT) && sending_may_wait(static_cast<int>(x.a));
+    case SYS_sendmmsg:
+      return !(x.d & MSG_DONTWAIT) && sending_may_wait(static_cast<int>(x.a));
+    case SYS_recvfrom:
+    case SYS_recvmmsg:
+      return receiving_may_wait(x.a, x.d);
+    case SYS_recvmsg:
+      return receiving_may_wait(x.a, x.c);
+    case SYS_connect:
+      return kind_of(static_cast<int>(x.a)) != Kind::instant;
+#if defined(__x86_64__)
+    case SYS_poll:
+      return static_cast<int>(x.c) != 0;
+    case SYS_epoll_wait:
+#endif
+    case SYS_epoll_pwait:
+      return static_cast<int>(x.d) != 0;
+#if defined(__x86_64__)
+    case SYS_select:
+#endif
+    case SYS_ppoll:
+    case SYS_pselect6:
+    case kEpollPwait2:
+      return true;
+    case SYS_wait4:
+      return !(x.c & WNOHANG);
+    case SYS_waitid:
+      return !(x.d & WNOHANG);
+    case SYS_flock:
+      return !(x.b & (LOCK_NB | LOCK_UN));
+    case SYS_fcntl:
+      return x.b == F_SETLKW || x.b == F_OFD_SETLKW;
+    case SYS_msgsnd:
+      return !(x.d & IPC_NOWAIT);
+    case SYS_msgrcv:
+      return !(x.e & IPC_NOWAIT);
+    case SYS_io_getevents:
+    case kIoPgetevents:
+      return x.b > 0;
+    case kIoUringEnter:
+      return x.c > 0 && x.d & kUringGetEvents;
+    default:
+      return false;
+  }
+}
+
+}  // namespace roost

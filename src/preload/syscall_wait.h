@@ -1,0 +1,15 @@
+// Which system calls may wait, by their number and arguments: for calls that reach the kernel
+// without passing one of libc's functions by name.
+#pragma once
+
+namespace roost {
+
+struct SyscallArguments {
+  long a, b, c, d, e, f;
+};
+
+// Whether the call may wait now. Looks at the descriptor where that tells; consumes nothing.
+// Async-signal-safe, leaves errno alone.
+bool syscall_may_wait(long number, const SyscallArguments&);
+
+}  // namespace roost

@@ -1,0 +1,458 @@
+// Every way to wait in the kernel, as a table: how to set it up, the call that waits, what another
+// thread does to end the wait, and what the call then returns.
+#pragma once
+
+#include <fcntl.h>
+#include <mqueue.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/file.h>
+#include <sys/ipc.h>
+#include <sys/msg.h>
+#include <sys/select.h>
+#include <sys/sem.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/timerfd.h>
+#include <sys/uio.h>
+#include <sys/un.h>
+
+#include "blocked.h"
+#include "deadline.h"
+#include "expect.h"
+
+// What the setup made. `waiter` is the end that waits, `peer` the one that ends the wait.
+static int waiter = -1, peer = -1, third = -1;
+static char big[1 << 20];
+static char path[64];
+
+static void close_all(void) {
+  int* fds[] = {&waiter, &peer, &third};
+  for (int i = 0; i < 3; ++i) {
+    if (*fds[i] >= 0) close(*fds[i]);
+    *fds[i] = -1;
+  }
+}
+
+static void make_pipe(void) {
+  int ends[2];
+  EXPECT_EQ(pipe(ends), 0);
+  waiter = ends[0];
+  peer = ends[1];
+}
+static void fill(int fd) {
+  int flags = fcntl(fd, F_GETFL);
+  EXPECT_EQ(fcntl(fd, F_SETFL, flags | O_NONBLOCK), 0);
+  while (write(fd, big, sizeof big) > 0) {
+  }
+  while (write(fd, big, 1) > 0) {
+  }
+  EXPECT_EQ(errno, EAGAIN);
+  EXPECT_EQ(fcntl(fd, F_SETFL, flags), 0);
+}
+static void make_full_pipe(void) {
+  int ends[2];
+  EXPECT_EQ(pipe(ends), 0);
+  waiter = ends[1];
+  peer = ends[0];
+  fill(waiter);
+}
+static void make_pair(int type) {
+  int ends[2];
+  EXPECT_EQ(socketpair(AF_UNIX, type, 0, ends), 0);
+  waiter = ends[0];
+  peer = ends[1];
+}
+static void make_stream(void) { make_pair(SOCK_STREAM); }
+static void make_datagram(void) { make_pair(SOCK_DGRAM); }
+static void make_full_stream(void) {
+  make_pair(SOCK_STREAM);
+  fill(waiter);
+}
+static void put_byte(void) { EXPECT_EQ(write(peer, "x", 1), 1); }
+static void put_two(void) {
+  put_byte();
+  sched_yield();
+  put_byte();
+}
+static void drain(void) {
+  for (size_t got = 0; got < 512 * 1024;) {
+    ssize_t n = recv(peer, big, sizeof big, MSG_DONTWAIT);
+    if (n < 0 && errno == ENOTSOCK) {
+      int flags = fcntl(peer, F_GETFL);
+      EXPECT_EQ(fcntl(peer, F_SETFL, flags | O_NONBLOCK), 0);
+      n = read(peer, big, sizeof big);
+      EXPECT_EQ(fcntl(peer, F_SETFL, flags), 0);
+    }
+    if (n <= 0) return;
+    got += (size_t)n;
+  }
+}
+
+static long do_read(void) { return read(waiter, big, 10); }
+static long do_readv(void) {
+  struct iovec parts[2] = {{big, 1}, {big + 8, 8}};
+  return readv(waiter, parts, 2);
+}
+static long do_preadv2(void) {
+  struct iovec parts[2] = {{big, 1}, {big + 8, 8}};
+  return preadv2(waiter, parts, 2, -1, 0);
+}
+static long do_recv(void) { return recv(waiter, big, 10, 0); }
+static long do_recv_all(void) { return recv(waiter, big, 2, MSG_WAITALL); }
+static long do_recvfrom(void) {
+  struct sockaddr_un from;
+  socklen_t length = sizeof from;
+  return recvfrom(waiter, big, 10, 0, (struct sockaddr*)&from, &length);
+}
+static long do_recvmsg(void) {
+  struct iovec part = {big, 10};
+  struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1};
+  return recvmsg(waiter, &message, 0);
+}
+static long do_recvmmsg(void) {
+  struct iovec parts[2] = {{big, 10}, {big + 16, 10}};
+  struct mmsghdr messages[2] = {{.msg_hdr = {.msg_iov = &parts[0], .msg_iovlen = 1}},
+                                {.msg_hdr = {.msg_iov = &parts[1], .msg_iovlen = 1}}};
+  return recvmmsg(waiter, messages, 2, 0, NULL);
+}
+static long do_write(void) { return write(waiter, "y", 1); }
+static long do_writev(void) {
+  struct iovec parts[2] = {{big, 1}, {big + 8, 1}};
+  return writev(waiter, parts, 2);
+}
+static long do_send(void) { return send(waiter, "y", 1, 0); }
+static long do_sendto(void) { return sendto(waiter, "y", 1, 0, NULL, 0); }
+static long do_sendmsg(void) {
+  struct iovec part = {big, 1};
+  struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1};
+  return sendmsg(waiter, &message, 0);
+}
+static long do_sendmmsg(void) {
+  struct iovec part = {big, 1};
+  struct mmsghdr message = {.msg_hdr = {.msg_iov = &part, .msg_iovlen = 1}};
+  return sendmmsg(waiter, &message, 1, 0);
+}
+
+static long do_poll(void) {
+  struct pollfd fd = {waiter, POLLIN, 0};
+  long result = poll(&fd, 1, -1);
+  if (result == 1) EXPECT_EQ(fd.revents, POLLIN);
+  return result;
+}
+static long do_ppoll(void) {
+  struct pollfd fd = {waiter, POLLIN, 0};
+  struct timespec time = {300, 0};
+  return ppoll(&fd, 1, &time, NULL);
+}
+static long do_select(void) {
+  fd_set set;
+  struct timeval time = {300, 0};
+  FD_ZERO(&set);
+  FD_SET(waiter, &set);
+  long result = select(waiter + 1, &set, NULL, NULL, &time);
+  if (result == 1) EXPECT(FD_ISSET(waiter, &set));
+  return result;
+}
+static long do_pselect(void) {
+  fd_set set, none;
+  FD_ZERO(&set);
+  FD_ZERO(&none);
+  FD_SET(waiter, &set);
+  return pselect(waiter + 1, &set, &none, NULL, NULL, NULL);
+}
+static void make_epoll(void) {
+  make_pipe();
+  struct epoll_event event = {.events = EPOLLIN | EPOLLET, .data.fd = 4711};
+  third = epoll_create1(EPOLL_CLOEXEC);
+  EXPECT_EQ(epoll_ctl(third, EPOLL_CTL_ADD, waiter, &event), 0);
+}
+static long do_epoll_wait(void) {
+  struct epoll_event event = {0};
+  long result = epoll_wait(third, &event, 1, -1);
+  if (result == 1) EXPECT_EQ(event.data.fd, 4711);
+  return result;
+}
+static long do_epoll_pwait(void) {
+  struct epoll_event events[4];
+  return epoll_pwait(third, events, 4, 300000, NULL);
+}
+
+static void make_event(void) { waiter = eventfd(0, 0), peer = dup(waiter); }
+static long do_eventfd_read(void) {
+  eventfd_t value = 0;
+  int result = eventfd_read(waiter, &value);
+  return result == 0 ? (long)value : result;
+}
+static void put_event(void) { EXPECT_EQ(eventfd_write(peer, 7), 0); }
+
+static void make_timer(void) { waiter = timerfd_create(CLOCK_MONOTONIC, 0), peer = dup(waiter); }
+static void ring(void) {
+  struct itimerspec at = {.it_value = {0, 1}};
+  EXPECT_EQ(timerfd_settime(peer, 0, &at, NULL), 0);
+}
+
+static struct sockaddr_un address;
+static void make_listener(void) {
+  static int number;
+  address.sun_family = AF_UNIX;  // abstract: no file to remove
+  snprintf(address.sun_path + 1, sizeof address.sun_path - 1, "kernel-waits-%d-%d", getpid(),
+           ++number);
+  waiter = socket(AF_UNIX, SOCK_STREAM, 0);
+  EXPECT_EQ(bind(waiter, (struct sockaddr*)&address, sizeof address), 0);
+  EXPECT_EQ(listen(waiter, 0), 0);
+}
+static void connect_to_it(void) {
+  peer = socket(AF_UNIX, SOCK_STREAM, 0);
+  EXPECT_EQ(connect(peer, (struct sockaddr*)&address, sizeof address), 0);
+}
+static long accepted(int fd) {
+  if (fd < 0) return -1;
+  close(fd);
+  return 1;
+}
+static long do_accept(void) { return accepted(accept(waiter, NULL, NULL)); }
+static long do_accept4(void) { return accepted(accept4(waiter, NULL, NULL, SOCK_CLOEXEC)); }
+static void make_full_listener(void) {
+  make_listener();
+  connect_to_it();  // a backlog of 0 holds one
+  third = waiter;
+  waiter = socket(AF_UNIX, SOCK_STREAM, 0);
+}
+static long do_connect(void) { return connect(waiter, (struct sockaddr*)&address, sizeof address); }
+static void accept_one(void) { EXPECT_EQ(accepted(accept(third, NULL, NULL)), 1); }
+
+static void make_file(void) {
+  snprintf(path, sizeof path, "/tmp/kernel-waits-XXXXXX");
+  waiter = mkstemp(path);
+  EXPECT(waiter >= 0);
+  EXPECT_EQ(write(waiter, big, 100), 100);
+  peer = open(path, O_RDWR | O_CLOEXEC);
+  unlink(path);
+}
+static void make_flocked(void) {
+  make_file();
+  EXPECT_EQ(flock(peer, LOCK_EX), 0);
+}
+static long do_flock(void) { return flock(waiter, LOCK_SH); }
+static void unlock_flock(void) { EXPECT_EQ(flock(peer, LOCK_UN), 0); }
+static struct flock whole(short type) {
+  return (struct flock){.l_type = type, .l_whence = SEEK_SET};
+}
+static void make_locked(void) {
+  make_file();
+  struct flock lock = whole(F_WRLCK);
+  EXPECT_EQ(fcntl(peer, F_OFD_SETLK, &lock), 0);
+}
+static long do_ofd_lock(void) {
+  struct flock lock = whole(F_RDLCK);
+  return fcntl(waiter, F_OFD_SETLKW, &lock);
+}
+static long do_lock(void) {
+  struct flock lock = whole(F_WRLCK);
+  return fcntl(waiter, F_SETLKW, &lock);
+}
+static long do_lockf(void) { return lseek(waiter, 0, SEEK_SET) ? -2 : lockf(waiter, F_LOCK, 50); }
+static void unlock_file(void) {
+  struct flock lock = whole(F_UNLCK);
+  EXPECT_EQ(fcntl(peer, F_OFD_SETLK, &lock), 0);
+}
+
+static void make_fifo(void) {
+  static int number;
+  snprintf(path, sizeof path, "/tmp/kernel-waits-%d-%d", getpid(), ++number);
+  EXPECT_EQ(mkfifo(path, 0600), 0);
+}
+static long opened(int fd) {
+  unlink(path);
+  if (fd < 0) return -1;
+  close(fd);
+  return 0;
+}
+static long do_open_fifo(void) { return opened(open(path, O_RDONLY)); }
+static long do_openat_fifo(void) {
+  return opened(openat(AT_FDCWD, path, O_WRONLY | O_CREAT, 0600));
+}
+static long do_creat_fifo(void) { return opened(creat(path, 0600)); }
+static void open_other_end(void) {
+  // Both directions at once never wait.
+  while ((peer = open(path, O_RDWR)) < 0 && errno == EINTR) {
+  }
+}
+
+static struct {
+  long type;
+  char text[8];
+} message = {1, "hello"};
+static int queue;
+static void make_queue(void) {
+  queue = msgget(IPC_PRIVATE, 0600);
+  EXPECT(queue >= 0);
+}
+static void remove_queue(void) { EXPECT_EQ(msgctl(queue, IPC_RMID, NULL), 0); }
+static long do_msgrcv(void) { return msgrcv(queue, &message, 8, 1, 0); }
+static void put_message(void) {
+  message.type = 1;
+  EXPECT_EQ(msgsnd(queue, &message, 5, 0), 0);
+}
+static void make_full_queue(void) {
+  make_queue();
+  struct msqid_ds limits;
+  EXPECT_EQ(msgctl(queue, IPC_STAT, &limits), 0);
+  limits.msg_qbytes = 8;
+  EXPECT_EQ(msgctl(queue, IPC_SET, &limits), 0);
+  message.type = 1;
+  EXPECT_EQ(msgsnd(queue, &message, 8, IPC_NOWAIT), 0);
+}
+static long do_msgsnd(void) {
+  message.type = 1;
+  return msgsnd(queue, &message, 8, 0);
+}
+static void take_message(void) {
+  char text[64];
+  EXPECT_EQ(msgrcv(queue, text, 8, 0, IPC_NOWAIT), 8);
+}
+
+static int semaphores;
+static struct sembuf down = {0, -1, 0}, up = {0, 1, 0};
+static void make_semaphore(void) {
+  semaphores = semget(IPC_PRIVATE, 1, 0600);
+  EXPECT(semaphores >= 0);
+}
+static void remove_semaphore(void) { EXPECT_EQ(semctl(semaphores, 0, IPC_RMID), 0); }
+static long do_semop(void) { return semop(semaphores, &down, 1); }
+static long do_semtimedop(void) {
+  struct timespec time = {300, 0};
+  return semtimedop(semaphores, &down, 1, &time);
+}
+static void raise_semaphore(void) { EXPECT_EQ(semop(semaphores, &up, 1), 0); }
+
+static mqd_t mq;
+static void make_mq(void) {
+  static int number;
+  struct mq_attr attributes = {.mq_maxmsg = 1, .mq_msgsize = 8};
+  snprintf(path, sizeof path, "/kernel-waits-%d-%d", getpid(), ++number);
+  mq = mq_open(path, O_RDWR | O_CREAT | O_EXCL, 0600, &attributes);
+  EXPECT(mq != (mqd_t)-1);
+  mq_unlink(path);
+}
+static void close_mq(void) { mq_close(mq); }
+static long do_mq_receive(void) { return mq_receive(mq, big, 8, NULL); }
+static long do_mq_timedreceive(void) {
+  struct timespec at = far_off(CLOCK_REALTIME);
+  return mq_timedreceive(mq, big, 8, NULL, &at);
+}
+static void put_mq(void) { EXPECT_EQ(mq_send(mq, "hello", 5, 1), 0); }
+static void make_full_mq(void) {
+  make_mq();
+  put_mq();
+}
+static long do_mq_send(void) { return mq_send(mq, "again", 5, 0); }
+static void take_mq(void) { EXPECT_EQ(mq_receive(mq, big, 8, NULL), 5); }
+
+static pthread_t waiting_thread;
+static sigset_t only_usr2(void) {
+  sigset_t set;
+  sigemptyset(&set);
+  sigaddset(&set, SIGUSR2);
+  return set;
+}
+static void signal_it(void) { EXPECT_EQ(pthread_kill(waiting_thread, SIGUSR2), 0); }
+static long do_sigwait(void) {
+  sigset_t set = only_usr2();
+  int number = 0;
+  int error = sigwait(&set, &number);
+  return error ? -error : number;
+}
+static long do_sigwaitinfo(void) {
+  sigset_t set = only_usr2();
+  siginfo_t info;
+  long result = sigwaitinfo(&set, &info);
+  if (result >= 0) EXPECT_EQ(info.si_signo, SIGUSR2);
+  return result;
+}
+static long do_sigtimedwait(void) {
+  sigset_t set = only_usr2();
+  struct timespec time = {300, 0};
+  return sigtimedwait(&set, NULL, &time);
+}
+static void nothing(void) {}
+
+// How a handler without SA_RESTART, and one with it, ends the call.
+enum handler { RESTARTS, ENDS, GOES_ON };
+
+static const struct wait {
+  const char* name;
+  void (*make)(void);
+  long (*call)(void);
+  void (*satisfy)(void);
+  void (*remove)(void);
+  long result;
+  enum handler on_signal;
+  int is_cancellation_point;
+} waits[] = {
+    {"read from a pipe", make_pipe, do_read, put_byte, close_all, 1, RESTARTS, 1},
+    {"read from a socket", make_stream, do_read, put_byte, close_all, 1, RESTARTS, 1},
+    {"read from a timer", make_timer, do_read, ring, close_all, 8, RESTARTS, 1},
+    {"readv from a pipe", make_pipe, do_readv, put_byte, close_all, 1, RESTARTS, 1},
+    {"readv from a socket", make_stream, do_readv, put_byte, close_all, 1, RESTARTS, 1},
+    {"preadv2 from a pipe", make_pipe, do_preadv2, put_byte, close_all, 1, RESTARTS, 1},
+    {"recv", make_stream, do_recv, put_byte, close_all, 1, RESTARTS, 1},
+    {"recv with MSG_WAITALL", make_stream, do_recv_all, put_two, close_all, 2, RESTARTS, 1},
+    {"recvfrom", make_datagram, do_recvfrom, put_byte, close_all, 1, RESTARTS, 1},
+    {"recvmsg", make_datagram, do_recvmsg, put_byte, close_all, 1, RESTARTS, 1},
+    {"recvmmsg", make_datagram, do_recvmmsg, put_two, close_all, 2, RESTARTS, 1},
+    {"write to a pipe", make_full_pipe, do_write, drain, close_all, 1, RESTARTS, 1},
+    {"writev to a pipe", make_full_pipe, do_writev, drain, close_all, 2, RESTARTS, 1},
+    {"write to a socket", make_full_stream, do_write, drain, close_all, 1, RESTARTS, 1},
+    {"writev to a socket", make_full_stream, do_writev, drain, close_all, 2, RESTARTS, 1},
+    {"send", make_full_stream, do_send, drain, close_all, 1, RESTARTS, 1},
+    {"sendto", make_full_stream, do_sendto, drain, close_all, 1, RESTARTS, 1},
+    {"sendmsg", make_full_stream, do_sendmsg, drain, close_all, 1, RESTARTS, 1},
+    {"sendmmsg", make_full_stream, do_sendmmsg, drain, close_all, 1, RESTARTS, 1},
+    {"poll", make_pipe, do_poll, put_byte, close_all, 1, ENDS, 1},
+    {"ppoll", make_pipe, do_ppoll, put_byte, close_all, 1, ENDS, 1},
+    {"select", make_pipe, do_select, put_byte, close_all, 1, ENDS, 1},
+    {"pselect", make_pipe, do_pselect, put_byte, close_all, 1, ENDS, 1},
+    {"epoll_wait", make_epoll, do_epoll_wait, put_byte, close_all, 1, ENDS, 1},
+    {"epoll_pwait", make_epoll, do_epoll_pwait, put_byte, close_all, 1, ENDS, 1},
+    {"eventfd_read", make_event, do_eventfd_read, put_event, close_all, 7, RESTARTS, 1},
+    {"accept", make_listener, do_accept, connect_to_it, close_all, 1, RESTARTS, 1},
+    {"accept4", make_listener, do_accept4, connect_to_it, close_all, 1, RESTARTS, 1},
+    {"connect", make_full_listener, do_connect, accept_one, close_all, 0, RESTARTS, 1},
+    {"flock", make_flocked, do_flock, unlock_flock, close_all, 0, RESTARTS, 0},
+    {"fcntl F_SETLKW", make_locked, do_lock, unlock_file, close_all, 0, RESTARTS, 1},
+    {"fcntl F_OFD_SETLKW", make_locked, do_ofd_lock, unlock_file, close_all, 0, RESTARTS, 1},
+    {"lockf", make_locked, do_lockf, unlock_file, close_all, 0, RESTARTS, 1},
+    {"open of a FIFO", make_fifo, do_open_fifo, open_other_end, close_all, 0, RESTARTS, 1},
+    {"openat of a FIFO", make_fifo, do_openat_fifo, open_other_end, close_all, 0, RESTARTS, 1},
+    {"creat of a FIFO", make_fifo, do_creat_fifo, open_other_end, close_all, 0, RESTARTS, 1},
+    {"msgrcv", make_queue, do_msgrcv, put_message, remove_queue, 5, ENDS, 1},
+    {"msgsnd", make_full_queue, do_msgsnd, take_message, remove_queue, 0, ENDS, 1},
+    {"semop", make_semaphore, do_semop, raise_semaphore, remove_semaphore, 0, ENDS, 0},
+    {"semtimedop", make_semaphore, do_semtimedop, raise_semaphore, remove_semaphore, 0, ENDS, 0},
+    {"mq_receive", make_mq, do_mq_receive, put_mq, close_mq, 5, RESTARTS, 1},
+    {"mq_timedreceive", make_mq, do_mq_timedreceive, put_mq, close_mq, 5, RESTARTS, 1},
+    {"mq_send", make_full_mq, do_mq_send, take_mq, close_mq, 0, RESTARTS, 1},
+    {"sigwait", nothing, do_sigwait, signal_it, nothing, SIGUSR2, GOES_ON, 1},
+    {"sigwaitinfo", nothing, do_sigwaitinfo, signal_it, nothing, SIGUSR2, ENDS, 1},
+    {"sigtimedwait", nothing, do_sigtimedwait, signal_it, nothing, SIGUSR2, ENDS, 1},
+};
+enum { WAITS = sizeof waits / sizeof *waits };
+
+// Names the row before it is looked at: a failure says which one it was.
+__attribute__((unused)) static const struct wait* row(int i) {
+  dprintf(1, "  %s\n", waits[i].name);
+  return &waits[i];
+}
+
+// SIGUSR2 is what sigwait and its kind wait for: blocked everywhere.
+__attribute__((constructor)) static void block_usr2(void) {
+  sigset_t set = only_usr2();
+  pthread_sigmask(SIG_BLOCK, &set, NULL);
+}
