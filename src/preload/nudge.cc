@@ -72,7 +72,7 @@ void on_nudge(int, siginfo_t*, void* context) {
   spin::WaitProof proof = prove_wait(registers, code, read_carefully, kMaxSteps);
   if (!proof.waits) return;
   if (mode == SpinMode::rewrite) rewrite_wait_loop(proof, code);
-  yield_core();
+  yield_after(proof);
 }
 #else
 void on_nudge(int, siginfo_t*, void*) {}

@@ -8,6 +8,20 @@
 #include "sched/runtime.h"
 #include "spin/detour.h"
 
+namespace roost {
+
+void yield_after(const spin::WaitProof& proof) {
+  if (proof.n_loads != 1 || !proof.all_loads) {
+    yield_core();
+    return;
+  }
+  const spin::Load& load = proof.loads[0];
+  WaitWord wait{load.address, ~0ull, load.value, load.width, true};
+  yield_core(&wait);
+}
+
+}  // namespace roost
+
 #if defined(__x86_64__)
 #include <cpuid.h>
 
@@ -207,10 +221,12 @@ void roost_spin_pass(const SpinFrame* frame) {
   if (!can_park()) return;
   const Site& site = *frame->site;
   if (site.steps <= kShortRound) {
-    spin::Registers registers = registers_of(*frame);
-    if (!prove_wait(registers, site.code, read_directly, 4 * kShortRound).waits) return;
+    spin::WaitProof proof =
+        prove_wait(registers_of(*frame), site.code, read_directly, 4 * kShortRound);
+    if (proof.waits) yield_after(proof);
+  } else {
+    yield_core();
   }
-  yield_core();
 }
 
 bool spin_sites_start() {
