@@ -222,6 +222,7 @@ Follows read_opcode(Reader& in, Form& form) {
     return vector_opcode(form.map, form.opcode, first == 0x62);
   }
   form.opcode = first;
+  if (first == 0x8f && (in.peek() & 0x1f) >= 8) return kInvalid;  // XOP, of a few old processors
   if (first != 0x0f) return one_byte(first);
   form.opcode = in.next();
   if (form.opcode == 0x38 || form.opcode == 0x3a) {
