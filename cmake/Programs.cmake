@@ -32,6 +32,18 @@ foreach(source ${ledger_benches})
   roost_output_folder(bench_${name} bench)
 endforeach()
 
+# Scans installed code for loops that could be taken for waits: build/<preset>/tools/spin_corpus.
+find_path(ZYDIS_INCLUDE Zydis/Zydis.h)
+find_library(ZYDIS_LIBRARY Zydis)
+if(ZYDIS_INCLUDE AND ZYDIS_LIBRARY AND CMAKE_SYSTEM_PROCESSOR MATCHES x86_64)
+  add_executable(spin_corpus tools/spin_corpus.cc)
+  target_include_directories(spin_corpus SYSTEM PRIVATE ${ZYDIS_INCLUDE})
+  target_link_libraries(spin_corpus PRIVATE roost_cli ${ZYDIS_LIBRARY})
+  roost_output_folder(spin_corpus tools)
+else()
+  message(STATUS "no Zydis (libzydis-dev), so no scan for loops that wait")
+endif()
+
 # Programs around real libraries, run with and without Roost: build/<preset>/bench/NAME.
 if(EXISTS ${CMAKE_SOURCE_DIR}/bench/programs/CMakeLists.txt)
   block()

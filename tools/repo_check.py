@@ -15,7 +15,7 @@ ROOT = Path(__file__).resolve().parent.parent
 MAX_LINES = 600
 
 # The folders of src/ and what each may include besides itself (ARCHITECTURE.md, the picture).
-STACK = ["base", "os", "topo", "segment", "policy", "sched", "preload"]
+STACK = ["base", "os", "spin", "topo", "segment", "policy", "sched", "preload"]
 MAY_INCLUDE = {folder: set(STACK[:rank]) for rank, folder in enumerate(STACK)}
 BELOW_PRELOAD = set(STACK[:-1])
 MAY_INCLUDE["sim"] = BELOW_PRELOAD

@@ -24,6 +24,3 @@ class NestedProblem {
 // 0, 1 for a wrong result, 2 for a wrong option.
 using MakeProblem = std::unique_ptr<NestedProblem> (*)(int size, int tile);
 int nested_main(int argc, char** argv, int default_size, MakeProblem make_problem);
-
-// Inner width: threads of the BLAS library for every call from now on.
-void set_inner_width(int threads);

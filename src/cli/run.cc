@@ -170,6 +170,10 @@ Verb add_run(CLI::App& app, const std::vector<std::string>& command) {
   text("--quantum", options->quantum, "TIME",
        "How long one process may keep a core while others wait for it,\n"
        "as in 20ms, 500us or 1s");
+  text("--spin", options->spin, "MODE",
+       "What a thread that waits by spinning does while others could run:\n"
+       "'rewrite' makes its loop yield, 'preempt' takes its core now and\n"
+       "then, 'off' leaves it alone [rewrite]");
   verb->add_option_function<std::vector<std::string>>(
           "--set", [options](const std::vector<std::string>& typed) { options->set = typed; },
           "Set a parameter of the policy; may be repeated")

@@ -178,6 +178,11 @@ Settings resolve_settings(const RunOptions& options, const Lookup& lookup) {
     if (auto cores = inherited("ROOST_CORES"); cores && !settings.cpus)
       settings.cores = parse_cores(*cores);
   }
+  settings.spin = options.spin ? options.spin : inherited("ROOST_SPIN");
+  if (settings.spin && settings.spin != "off" && settings.spin != "preempt" &&
+      settings.spin != "rewrite") {
+    die(kWrongUsage, "--spin takes off, preempt or rewrite, not '{}'", *settings.spin);
+  }
   settings.stats = options.stats;
   return settings;
 }
@@ -196,6 +201,7 @@ Assignments settings_environment(const Settings& settings) {
     }
   }
   if (!list.empty()) result.push_back({"ROOST_SET", list});
+  if (settings.spin) result.push_back({"ROOST_SPIN", *settings.spin});
   if (settings.stats) result.push_back({"ROOST_STATS", "1"});
   return result;
 }

@@ -100,6 +100,18 @@ TEST(Settings, of_the_outer_instance_do_not_leak_into_another) {
   EXPECT_TRUE(other.parameters.empty());
 }
 
+TEST(Settings, the_treatment_of_busy_waits_is_handed_on) {
+  EXPECT_FALSE(resolve({}, {}).spin);
+  EXPECT_EQ(resolve({.spin = "off"}, {}).spin, "off");
+  Variables variables{{"ROOST_INSTANCE", "default"}, {"ROOST_SPIN", "preempt"}};
+  EXPECT_EQ(resolve({}, variables).spin, "preempt");
+  EXPECT_EQ(resolve({.spin = "rewrite"}, variables).spin, "rewrite");
+  Assignments handed = settings_environment(resolve({}, variables));
+  EXPECT_TRUE(std::any_of(handed.begin(), handed.end(), [](const Assignment& a) {
+    return a.name == "ROOST_SPIN" && a.value == "preempt";
+  }));
+}
+
 TEST(Settings, mistakes_name_what_is_allowed) {
   EXPECT_EQ(complaint({.policy = "nosuch"}), "there is no policy 'nosuch'; known: coop");
   auto set = [](const char* text) {
@@ -122,6 +134,7 @@ TEST(Settings, mistakes_name_what_is_allowed) {
   EXPECT_EQ(complaint({.cores = "0"}), "--cores takes a number of cores, 1 or more, not '0'");
   EXPECT_EQ(complaint({.cores = "-1"}), "--cores takes a number of cores, 1 or more, not '-1'");
   EXPECT_EQ(complaint({.cores = "many"}), "--cores takes a number of cores, 1 or more, not 'many'");
+  EXPECT_EQ(complaint({.spin = "on"}), "--spin takes off, preempt or rewrite, not 'on'");
   EXPECT_EQ(complaint({.cpus = "0", .cores = "1"}), "--cpus and --cores exclude each other");
 }
 

@@ -45,6 +45,18 @@ long read_stat(pid_t pid, pid_t tid, char* text, std::size_t capacity) {
   return read_text(path.c_str(), text, capacity);
 }
 
+// A mask of signals from a status file of proc(5). False if there is none.
+bool status_mask(const char* path, const char* key, std::uint64_t& mask) {
+  LineReader status(path);
+  std::size_t length = std::strlen(key);
+  while (const char* line = status.next()) {
+    if (std::strncmp(line, key, length) != 0) continue;
+    mask = std::strtoull(line + length, nullptr, 16);
+    return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 std::uint64_t process_start_time(pid_t pid) {
@@ -61,14 +73,16 @@ char thread_run_state(pid_t pid, pid_t tid) {
 }
 
 std::uint64_t own_pending_signals() {
-  LineReader status("/proc/thread-self/status");
-  constexpr char kKey[] = "SigPnd:\t";
-  while (const char* line = status.next()) {
-    if (std::strncmp(line, kKey, sizeof kKey - 1) == 0) {
-      return std::strtoull(line + sizeof kKey - 1, nullptr, 16);
-    }
-  }
-  return 0;
+  std::uint64_t pending = 0;
+  status_mask("/proc/thread-self/status", "SigPnd:\t", pending);
+  return pending;
+}
+
+bool signal_blocked(pid_t pid, pid_t tid, int signal) {
+  Text<64> path("/proc/");
+  path << static_cast<unsigned>(pid) << "/task/" << static_cast<unsigned>(tid) << "/status";
+  std::uint64_t blocked = 0;
+  return !status_mask(path.c_str(), "SigBlk:\t", blocked) || (blocked >> (signal - 1) & 1);
 }
 
 bool process_alive(pid_t pid, std::uint64_t start_time) {

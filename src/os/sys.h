@@ -91,6 +91,18 @@ char thread_run_state(pid_t pid, pid_t tid);
 // Signals pending for the calling thread alone, bit n-1 for signal n (proc(5), status, SigPnd).
 std::uint64_t own_pending_signals();
 
+// Whether a thread blocks `signal` (proc(5), status, SigBlk); also if it is gone.
+bool signal_blocked(pid_t pid, pid_t tid, int signal);
+
+// Copies `bytes` of the process's own memory that may not be mapped; returns how many were copied.
+inline long read_own_memory(std::uint64_t address, void* to, std::size_t bytes) {
+  struct {
+    void* base;
+    std::size_t size;
+  } local{to, bytes}, remote{reinterpret_cast<void*>(address), bytes};
+  return raw_syscall(SYS_process_vm_readv, getpid(), arg(&local), 1, arg(&remote), 1, 0);
+}
+
 // Whether `pid` with that start time is still there and not a zombie.
 bool process_alive(pid_t pid, std::uint64_t start_time);
 

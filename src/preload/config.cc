@@ -82,6 +82,13 @@ ConfigResult read_config(char** environment, SegmentConfig& config) {
   return ConfigResult::managed;
 }
 
+SpinMode spin_mode_wanted(char** environment) {
+  const char* value = variable(environment, "ROOST_SPIN");
+  if (value && strcmp(value, "off") == 0) return SpinMode::off;
+  if (value && strcmp(value, "preempt") == 0) return SpinMode::preempt;
+  return SpinMode::rewrite;
+}
+
 bool stats_wanted(char** environment) {
   const char* value = variable(environment, "ROOST_STATS");
   return value && strcmp(value, "1") == 0;

@@ -1,6 +1,7 @@
 // Reads what `roost run` left in the environment and works out the cores of a new instance.
 #pragma once
 
+#include "preload/nudge.h"
 #include "segment/segment.h"
 
 namespace roost {
@@ -12,6 +13,8 @@ enum class ConfigResult {
 
 // `environment` is the vector handed to constructors: libc's own is not set up yet.
 ConfigResult read_config(char** environment, SegmentConfig& config);
+// How busy waits are treated (`--spin`).
+SpinMode spin_mode_wanted(char** environment);
 bool stats_wanted(char** environment);
 
 }  // namespace roost

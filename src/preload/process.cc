@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "preload/config.h"
+#include "preload/nudge.h"
 #include "preload/stats.h"
 #include "preload/wait.h"
 
@@ -35,6 +36,7 @@ void after_fork_in_child() {
     bucket.head = bucket.tail = nullptr;
   });
   own_pid = os::getpid();
+  nudges_after_fork();
   runtime_after_fork();
   threads_after_fork();
 }
@@ -53,7 +55,11 @@ __attribute__((constructor(101))) void start(int, char**, char** environment) {
   ConfigResult found = read_config(environment, config);
   if (found != ConfigResult::managed) return;
   report_stats = stats_wanted(environment);
-  if (int error = start_process(config)) complain(config.instance, error);
+  if (int error = start_process(config)) {
+    complain(config.instance, error);
+    return;
+  }
+  nudges_start(spin_mode_wanted(environment));
 }
 
 // The image may be replaced by one that is not managed, so it must find the affinity of the whole

@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "policy/policy.h"
 #include "preload/config.h"
+#include "preload/nudge.h"
 #include "preload/process.h"
 #include "preload/real.h"
 #include "preload/thread.h"
@@ -109,6 +110,7 @@ int start(const roost_config& wanted) {
   if (read_config(room, config) != ConfigResult::managed) return -EINVAL;
   bool others = has_other_threads();
   if (int error = start_process(config)) return errno_of(error);
+  nudges_start(spin_mode_wanted(environ));
   // They end unseen, so which is the process's last thread can no longer be told.
   if (others) thread_started();
   return 0;

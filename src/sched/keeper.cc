@@ -24,6 +24,7 @@ std::atomic<std::uint32_t> started{0};
 // The leader's memory between looks.
 std::uint32_t last_passes[1024];
 Nanoseconds last_moved[1024];
+bool nudged[1024];       // the owner was asked since then whether it waits
 Nanoseconds patience;    // the policy's parameter of that name
 Nanoseconds busy_since;  // since when threads have been waiting for cores, 0: none are
 struct Watch {
@@ -105,12 +106,22 @@ void watch_process(Segment& s, ProcessIndex index) {
   keeper_reclaim(s, index);
 }
 
+// Asks a running owner to look at what it does: one that waits for others by spinning then yields
+// (preload/nudge.cc). False if it cannot be asked, or was already.
+bool nudge(const ProcessSlot<RealWorld>& slot, std::int32_t tid, CoreIndex core) {
+  int signal = static_cast<int>(slot.nudge_signal.load(std::memory_order_relaxed));
+  if (nudged[core] || signal == 0) return false;
+  nudged[core] = true;
+  return !os::signal_blocked(slot.pid, tid, signal) && os::tgkill(slot.pid, tid, signal) == 0;
+}
+
 void watch_core(Segment& s, CoreIndex core, Nanoseconds now) {
   std::uint32_t passes = s.cores[core].passes.load(std::memory_order_relaxed);
   bool moved = passes != last_passes[core];
   last_passes[core] = passes;
   if (moved) {
     last_moved[core] = now;
+    nudged[core] = false;
     return;
   }
   std::uint32_t owner = s.cores[core].owner.load(std::memory_order_acquire);
@@ -120,9 +131,10 @@ void watch_core(Segment& s, CoreIndex core, Nanoseconds now) {
   std::uint32_t word = record.state.load(std::memory_order_acquire);
   if (state_of(word) != State::running || core_of(word) != core || record.process >= kMaxProcesses)
     return;
-  char run_state = os::thread_run_state(s.processes[record.process].pid,
-                                        record.tid.load(std::memory_order_relaxed));
-  bool sleeps = run_state != 'R';
+  const ProcessSlot<RealWorld>& slot = s.processes[record.process];
+  std::int32_t tid = record.tid.load(std::memory_order_relaxed);
+  bool sleeps = os::thread_run_state(slot.pid, tid) != 'R';
+  if (!sleeps && nudge(slot, tid, core)) return;
   if (!sleeps && now - (last_moved[core] > busy_since ? last_moved[core] : busy_since) < patience)
     return;
   if (s.cores[core].passes.load(std::memory_order_relaxed) != passes) return;

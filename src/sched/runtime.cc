@@ -28,6 +28,22 @@ Slot<RuntimeLedger> ledger_slot;
 CpuSet instance_mask;
 Nanoseconds idle_spin;
 LibcThreads libc_threads;
+int nudge_signal;
+
+// What queued_hint points to while there is no instance, and where one word does not tell all.
+constinit std::atomic<std::uint64_t> nothing_queued{0};
+constinit std::atomic<std::uint64_t> ask_the_ledger{1};
+
+void show_queued_hint() {
+  queued_hint.store(
+      segment.header->n_cores > 64 ? &ask_the_ledger : &segment.header->queued[0].bits,
+      std::memory_order_release);
+}
+
+void drop_mapping() {
+  queued_hint.store(&nothing_queued, std::memory_order_release);
+  segment_unmap(segment);
+}
 
 void bind_ledger() {
   LedgerTables<RealWorld> tables{segment.cores,
@@ -176,7 +192,7 @@ int attach_process() {
   const Policy* policy = find_policy(segment.header->policy);
   if (!policy || policy->layout != segment.header->policy_layout) {
     segment_detach(segment, process, ProcessState::free);
-    segment_unmap(segment);
+    drop_mapping();
     return kSegmentPolicyMismatch;
   }
   // A child of a later fork that finds everybody else gone makes the same instance anew.
@@ -186,12 +202,14 @@ int attach_process() {
   memcpy(stored.cores, segment.core_info, stored.n_cores * sizeof(CoreInfo));
   bind_ledger();
   active = true;
+  show_queued_hint();
+  runtime_accept_nudges(nudge_signal);
   keeper_bind(segment, process, libc_threads);
   disown_earlier_image();
   if (!thread_attach()) {
     active = false;
     segment_detach(segment, process, ProcessState::free);
-    segment_unmap(segment);
+    drop_mapping();
     return kSegmentNoThreadRecord;
   }
   return 0;
@@ -212,6 +230,16 @@ bool RuntimeOs::waits_in_vain(const ThreadRecord<RealWorld>& record, Nanoseconds
 }
 
 bool RuntimeOs::gone(Party party) { return keeper_finds_gone(segment, party); }
+
+constinit std::atomic<const std::atomic<std::uint64_t>*> queued_hint{&nothing_queued};
+
+void runtime_accept_nudges(int signal) {
+  nudge_signal = signal;
+  if (active) {
+    segment.processes[process].nudge_signal.store(static_cast<std::uint32_t>(signal),
+                                                  std::memory_order_relaxed);
+  }
+}
 
 RuntimeLedger& runtime_ledger() { return ledger_slot.get(); }
 bool runtime_active() { return active; }
@@ -239,7 +267,7 @@ void runtime_after_fork() {
   self.in_kernel = false;
   self.n_deferred = 0;
   active = false;
-  segment_unmap(segment);
+  drop_mapping();
   keeper_after_fork();
   attach_process();
 }
@@ -259,7 +287,7 @@ void runtime_before_exec() {
 
 void runtime_exec_failed() {
   if (!active) {
-    segment_unmap(segment);
+    drop_mapping();
     keeper_after_fork();
     attach_process();
     return;

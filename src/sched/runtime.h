@@ -42,6 +42,14 @@ const Segment& runtime_segment();
 // The kernel's CPUs of the instance's cores.
 const CpuSet& runtime_cpus();
 
+// Non-zero while threads may be READY (a hint); the pointer stays valid, whatever the instance
+// does.
+extern std::atomic<const std::atomic<std::uint64_t>*> queued_hint;
+
+// Tells the instance's keepers by which signal a thread of this process is asked whether it waits
+// (0: by none). Holds for the children of later forks as well.
+void runtime_accept_nudges(int signal);
+
 // In the child of a fork: forgets the parent's threads and attaches the child.
 void runtime_after_fork();
 

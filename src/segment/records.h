@@ -115,6 +115,8 @@ struct alignas(kCoreStride) ProcessSlot {
   typename W::template atomic<std::int32_t> keeper_tid;
   typename W::template atomic<std::uint32_t> exec_pending;  // a thread is inside exec
   typename W::template atomic<std::uint32_t> threads;       // records in use
+  typename W::template atomic<std::uint32_t>
+      nudge_signal;  // asks a thread of it to look whether it waits (sched/keeper.cc); 0: none
   std::uint32_t dead_ticks;  // leader only: ticks since it was found dead
   char command[16];
   typename W::template atomic<std::uint64_t>

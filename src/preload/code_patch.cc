@@ -1,0 +1,86 @@
+// Writes code through /proc/self/mem, which makes a private copy of the page and never opens a
+// window in which code is writable; through mprotect where that is refused, and for stores of four
+// bytes, which the kernel's copy does not promise to make at once.
+#include "preload/code_patch.h"
+
+#include <sys/mman.h>
+
+#include "os/sys.h"
+
+namespace roost {
+namespace {
+
+constexpr std::uint64_t kPage = 4096;
+constexpr long kMembarrier = SYS_membarrier;
+constexpr int kSyncCore = 1 << 5, kRegisterSyncCore = 1 << 6;  // linux/membarrier.h
+
+bool write_through_proc(std::uint64_t address, const std::uint8_t* bytes, std::size_t size) {
+  int memory = os::open("/proc/self/mem", O_RDWR | O_CLOEXEC);
+  if (memory < 0) return false;
+  long written = os::raw_syscall(SYS_pwrite64, memory, os::arg(bytes), static_cast<long>(size),
+                                 static_cast<long>(address));
+  os::close(memory);
+  return written == static_cast<long>(size);
+}
+
+// Runs `store` with the pages of the range writable (and executable: other threads run there).
+template <class Store>
+bool with_writable_code(std::uint64_t address, std::size_t size, Store&& store) {
+  std::uint64_t first = address & ~(kPage - 1);
+  auto bytes = static_cast<long>(((address + size + kPage - 1) & ~(kPage - 1)) - first);
+  auto protect = [&](int protection) {
+    return os::raw_syscall(SYS_mprotect, static_cast<long>(first), bytes, protection) == 0;
+  };
+  if (!protect(PROT_READ | PROT_WRITE | PROT_EXEC)) return false;
+  store();
+  protect(PROT_READ | PROT_EXEC);
+  return true;
+}
+
+}  // namespace
+
+bool code_patch_start() { return os::raw_syscall(kMembarrier, kRegisterSyncCore, 0, 0) == 0; }
+
+bool write_unused_code(std::uint64_t address, const std::uint8_t* bytes, std::size_t size) {
+  if (write_through_proc(address, bytes, size)) return true;
+  return with_writable_code(address, size, [&] {
+    auto* to = reinterpret_cast<volatile std::uint8_t*>(address);
+    for (std::size_t i = 0; i < size; ++i) to[i] = bytes[i];
+  });
+}
+
+bool write_displacement(std::uint64_t address, std::int32_t displacement, unsigned size) {
+  auto byte = static_cast<std::uint8_t>(displacement);
+  if (size == 1) return write_unused_code(address, &byte, 1);
+  return with_writable_code(address, size, [&] {
+    // Within one aligned word of eight bytes: x86 makes the store at once.
+    *reinterpret_cast<volatile std::int32_t*>(address) = displacement;
+  });
+}
+
+void synchronise_code() { os::raw_syscall(kMembarrier, kSyncCore, 0, 0); }
+
+std::uint8_t* allocate_code_page(std::uint64_t near) {
+  constexpr std::uint64_t kStep = 16ull << 20, kFarthest = 1800ull << 20;
+  constexpr int kFlags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE;
+  std::uint64_t start = near & ~(kPage - 1);
+  for (std::uint64_t distance = kStep; distance < kFarthest; distance += kStep) {
+    for (int side = 0; side < 2; ++side) {
+      std::uint64_t at = side == 0 ? start - distance : start + distance;
+      long mapped = os::raw_syscall(SYS_mmap, static_cast<long>(at), kPage, PROT_READ | PROT_WRITE,
+                                    kFlags, -1, 0);
+      if (mapped == static_cast<long>(at)) return reinterpret_cast<std::uint8_t*>(mapped);
+      // A kernel that does not know the flag puts the page elsewhere.
+      if (mapped > 0) os::raw_syscall(SYS_munmap, mapped, kPage);
+    }
+  }
+  return nullptr;
+}
+
+bool publish_code_page(std::uint8_t* page) {
+  return os::raw_syscall(SYS_mprotect, os::arg(page), kPage, PROT_READ | PROT_EXEC) == 0;
+}
+
+void free_code_page(std::uint8_t* page) { os::raw_syscall(SYS_munmap, os::arg(page), kPage); }
+
+}  // namespace roost

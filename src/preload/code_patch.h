@@ -1,0 +1,29 @@
+// Changes the program's own code, privately to this process, while other threads run it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace roost {
+
+// Asks the kernel for what the functions below need. False if this kernel does not have it: code is
+// then left alone. Once, before any other.
+bool code_patch_start();
+
+// Writes bytes that no thread executes. False, and nothing changed, if the code cannot be written.
+bool write_unused_code(std::uint64_t address, const std::uint8_t* bytes, std::size_t size);
+
+// Changes a displacement of 1 byte, or 4 within an aligned 8, that other threads may be executing:
+// one store.
+bool write_displacement(std::uint64_t address, std::int32_t displacement, unsigned size);
+
+// After this every thread of the process executes what was written before.
+void synchronise_code();
+
+// A page for `size` bytes of code within reach of a 32-bit jump from `near`; null if there is none.
+// `publish` makes it executable and read-only.
+std::uint8_t* allocate_code_page(std::uint64_t near);
+bool publish_code_page(std::uint8_t* page);
+void free_code_page(std::uint8_t* page);
+
+}  // namespace roost

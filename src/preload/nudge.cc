@@ -1,0 +1,160 @@
+// Looks at the interrupted instruction: a thread that provably waits gives its core away.
+//
+// The signal is SIGURG. Its default is to be ignored, so one that comes too late, in an image that
+// has just been executed or in a thread that took over a dead one's number, harms nobody; debuggers
+// pass it on in silence; and hardly a program uses it (Go does, for the same purpose and reasons).
+// A program that sets a handler for it gets it for itself, and is not asked any more.
+#include "preload/nudge.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <ucontext.h>
+
+#include "os/sys.h"
+#include "preload/process.h"
+#include "preload/real.h"
+#include "preload/spin_site.h"
+#include "sched/runtime.h"
+
+namespace roost {
+namespace {
+
+constexpr int kSignal = SIGURG;
+constexpr unsigned kMaxSteps = 1024;
+
+SpinMode mode = SpinMode::off;
+std::atomic<bool> taken{false};  // the handler is ours
+
+constinit Real<int(int, const struct sigaction*, struct sigaction*)> real_sigaction{"sigaction"};
+
+bool read_carefully(std::uint64_t address, unsigned width, std::uint64_t& value) {
+  value = 0;
+  return os::read_own_memory(address, &value, width) == static_cast<long>(width);
+}
+
+#if defined(__x86_64__)
+spin::Registers registers_of(const ucontext_t& context) {
+  const auto& r = context.uc_mcontext.gregs;
+  constexpr int kOrder[16] = {REG_RAX, REG_RCX, REG_RDX, REG_RBX, REG_RSP, REG_RBP,
+                              REG_RSI, REG_RDI, REG_R8,  REG_R9,  REG_R10, REG_R11,
+                              REG_R12, REG_R13, REG_R14, REG_R15};
+  spin::Registers registers{};
+  for (int i = 0; i < 16; ++i) registers.general[i] = static_cast<std::uint64_t>(r[kOrder[i]]);
+  registers.instruction_pointer = static_cast<std::uint64_t>(r[REG_RIP]);
+  registers.flags = static_cast<std::uint32_t>(r[REG_EFL]) & spin::kFlags;
+  return registers;
+}
+
+// The code around `at`, or what of it lies in the same page.
+bool read_code(std::uint64_t at, spin::CodeWindow& code) {
+  constexpr std::uint64_t kPage = 4096;
+  code.address = at - sizeof code.bytes / 2;
+  code.size = sizeof code.bytes;
+  if (os::read_own_memory(code.address, code.bytes, code.size) != static_cast<long>(code.size)) {
+    std::uint64_t start = at & ~(kPage - 1), end = start + kPage;
+    if (start < code.address) start = code.address;
+    if (end > code.address + code.size) end = code.address + code.size;
+    code.address = start;
+    code.size = static_cast<std::uint32_t>(end - start);
+    if (os::read_own_memory(start, code.bytes, code.size) != static_cast<long>(code.size))
+      return false;
+  }
+  undo_rewrites(code);
+  return true;
+}
+
+void on_nudge(int, siginfo_t*, void* context) {
+  if (!can_park() || !has_core()) return;
+  spin::Registers registers = registers_of(*static_cast<ucontext_t*>(context));
+  spin::CodeWindow code;
+  if (!read_code(registers.instruction_pointer, code)) return;
+  spin::WaitProof proof = prove_wait(registers, code, read_carefully, kMaxSteps);
+  if (!proof.waits) return;
+  if (mode == SpinMode::rewrite) rewrite_wait_loop(proof, code);
+  yield_after(proof);
+}
+#else
+void on_nudge(int, siginfo_t*, void*) {}
+#endif
+
+// The program wants the signal for itself.
+void hand_over() {
+  if (!taken.exchange(false, std::memory_order_acq_rel)) return;
+  runtime_accept_nudges(0);
+  struct sigaction standard {};
+  real_sigaction(kSignal, &standard, nullptr);
+}
+
+bool is_default(const struct sigaction& action) {
+  return !(action.sa_flags & SA_SIGINFO) && action.sa_handler == SIG_DFL;
+}
+
+int set_action(int signal, const struct sigaction* wanted, struct sigaction* before) {
+  if (signal != kSignal || !taken.load(std::memory_order_acquire) || !in_managed_process())
+    return real_sigaction(signal, wanted, before);
+  if (wanted && !is_default(*wanted)) {
+    hand_over();
+    return real_sigaction(signal, wanted, before);
+  }
+  if (before) memset(before, 0, sizeof *before);
+  return 0;
+}
+
+}  // namespace
+
+void nudges_start(SpinMode wanted) {
+  mode = wanted;
+#if defined(__x86_64__)
+  if (mode == SpinMode::off) return;
+  if (mode == SpinMode::rewrite && !spin_sites_start()) mode = SpinMode::preempt;
+  struct sigaction before;
+  if (real_sigaction(kSignal, nullptr, &before) != 0 || !is_default(before)) return;
+  struct sigaction action {};
+  action.sa_sigaction = on_nudge;
+  // NODEFER: a thread that yields inside the handler keeps its signal mask as the program set it.
+  action.sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK | SA_NODEFER;
+  if (real_sigaction(kSignal, &action, nullptr) != 0) return;
+  taken.store(true, std::memory_order_release);
+  runtime_accept_nudges(kSignal);
+#endif
+}
+
+void nudges_after_fork() { spin_sites_after_fork(); }
+
+ROOST_EXPORT int sigaction(int signal, const struct sigaction* action,
+                           struct sigaction* before) noexcept {
+  return set_action(signal, action, before);
+}
+ROOST_EXPORT int __sigaction(int signal, const struct sigaction* action,
+                             struct sigaction* before) noexcept {
+  return set_action(signal, action, before);
+}
+
+// The older calls reach libc's sigaction past us.
+#define ROOST_SIGNAL_SETTER(name)                                              \
+  ROOST_EXPORT sighandler_t name(int signal, sighandler_t handler) noexcept {  \
+    static constinit Real<sighandler_t(int, sighandler_t)> real_setter{#name}; \
+    if (signal == kSignal && in_managed_process()) hand_over();                \
+    return real_setter(signal, handler);                                       \
+  }
+ROOST_SIGNAL_SETTER(signal)
+ROOST_SIGNAL_SETTER(bsd_signal)
+ROOST_SIGNAL_SETTER(ssignal)
+ROOST_SIGNAL_SETTER(sysv_signal)
+ROOST_SIGNAL_SETTER(__sysv_signal)
+ROOST_SIGNAL_SETTER(sigset)
+#undef ROOST_SIGNAL_SETTER
+
+ROOST_EXPORT int sigignore(int signal) noexcept {
+  static constinit Real<int(int)> real_setter{"sigignore"};
+  if (signal == kSignal && in_managed_process()) hand_over();
+  return real_setter(signal);
+}
+ROOST_EXPORT int siginterrupt(int signal, int interrupts) noexcept {
+  static constinit Real<int(int, int)> real_setter{"siginterrupt"};
+  if (signal == kSignal && in_managed_process()) hand_over();
+  return real_setter(signal, interrupts);
+}
+
+}  // namespace roost

@@ -1,0 +1,28 @@
+// Wait loops of the program that were rewritten so that each round yields while threads are READY.
+//
+// A round then passes through a stub (docs/design/005-busy-waiting.md): nobody READY, it goes on as
+// before; else the thread yields its core. The loop's own instructions stay as they are, but for
+// the displacement of one backward branch (spin/detour.h).
+#pragma once
+
+#include "spin/wait_proof.h"
+
+namespace roost {
+
+// Whether this processor and kernel have what rewriting needs. Once, before the others.
+bool spin_sites_start();
+
+// Rewrites the loop that `proof` was made of, as seen in `code`. False if it cannot be done safely;
+// that is remembered. For signal handlers as well; says false where another thread is at it.
+bool rewrite_wait_loop(const spin::WaitProof& proof, const spin::CodeWindow& code);
+
+// Gives the core away after a proof. Says what the caller waits for if that is one word.
+void yield_after(const spin::WaitProof& proof);
+
+// Puts the program's own code back into a copy of it.
+void undo_rewrites(spin::CodeWindow& code);
+
+// In the child of a fork, where nobody else can be at it.
+void spin_sites_after_fork();
+
+}  // namespace roost

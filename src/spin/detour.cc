@@ -1,0 +1,201 @@
+// Finds padding and a way through it.
+#include "spin/detour.h"
+
+#include "spin/instruction.h"
+
+namespace roost::spin {
+namespace {
+
+constexpr unsigned kShortJump = 2, kLongJump = 5;
+constexpr unsigned kMaxPads = 64;
+constexpr std::int64_t kReach = 700;  // farther padding is more hops away than a detour has
+
+struct Pad {
+  std::size_t start, end;
+};
+
+// Never goes on to the instruction behind it.
+bool ends_flow(const Form& form) {
+  if (form.vector) return false;
+  if (form.map == 1) return form.opcode == 0x0b;  // ud2
+  if (form.map != 0) return false;
+  switch (form.opcode) {
+    case 0xc2:
+    case 0xc3:
+    case 0xe9:
+    case 0xeb:
+    case 0xf4:
+      return true;
+    case 0xff:
+      return (form.modrm >> 3 & 7) == 4;  // an indirect jump
+    default:
+      return false;
+  }
+}
+
+bool pads(const Form& form) {
+  if (form.vector || form.lock || form.segment) return false;
+  if (form.map == 0) return (form.opcode == 0x90 && form.repeat == 0) || form.opcode == 0xcc;
+  return form.map == 1 && form.opcode == 0x1f;
+}
+
+bool direct_jump(const Form& form) {
+  if (form.vector) return false;
+  if (form.map == 1) return form.opcode >= 0x80 && form.opcode <= 0x8f;
+  return form.map == 0 && ((form.opcode >= 0x70 && form.opcode <= 0x7f) ||
+                           (form.opcode >= 0xe0 && form.opcode <= 0xe3) ||
+                           (form.opcode >= 0xe8 && form.opcode <= 0xeb && form.opcode != 0xea));
+}
+
+class Planner {
+ public:
+  Planner(const std::uint8_t* code, std::size_t size, std::uint64_t address)
+      : code_(code), size_(size), address_(address) {}
+
+  // Decodes from the function's start. False if the branch is not one of the instructions.
+  bool walk(std::size_t branch);
+  // Drops padding that some jump leads to.
+  void drop_targets();
+  bool chain(std::size_t from, std::uint64_t stub, Detour& detour);
+
+ private:
+  void collect(std::size_t& at, std::size_t branch);
+  void add_hop(const Pad& pad, std::int64_t distance, unsigned jump, Detour& detour) const;
+  template <class Visit>
+  void each_jump(Visit&& visit) const;
+
+  const std::uint8_t* code_;
+  std::size_t size_;
+  std::uint64_t address_;
+  Pad pads_[kMaxPads];
+  unsigned n_pads_ = 0;
+  std::size_t walked_ = 0;
+};
+
+// `at` is behind an instruction that ends the flow: passes over the padding up to the next multiple
+// of 16, where the next function or label may begin.
+void Planner::collect(std::size_t& at, std::size_t branch) {
+  std::size_t start = at;
+  std::size_t limit = start + (16 - (address_ + start) % 16) % 16;
+  Form form;
+  while (at < limit && parse(code_ + at, size_ - at, form) && pads(form) &&
+         at + form.length <= limit) {
+    at += form.length;
+  }
+  auto distance = static_cast<std::int64_t>(start) - static_cast<std::int64_t>(branch);
+  if (distance > kReach || distance < -kReach) return;
+  if (at - start >= kShortJump && n_pads_ < kMaxPads) pads_[n_pads_++] = {start, at};
+}
+
+bool Planner::walk(std::size_t branch) {
+  bool met = false;
+  Form form;
+  for (std::size_t at = 0; at < size_ && parse(code_ + at, size_ - at, form);) {
+    met |= at == branch;
+    at += form.length;
+    if (ends_flow(form)) collect(at, branch);
+    walked_ = at;
+  }
+  // All of it, but for an instruction cut off at the end: else some jump might not have been seen.
+  return met && walked_ + kMaxInstructionBytes >= size_;
+}
+
+template <class Visit>
+void Planner::each_jump(Visit&& visit) const {
+  Form form;
+  for (std::size_t at = 0; at < walked_ && parse(code_ + at, size_ - at, form);) {
+    at += form.length;
+    if (direct_jump(form)) visit(at + static_cast<std::size_t>(form.immediate));
+  }
+}
+
+void Planner::drop_targets() {
+  each_jump([&](std::size_t target) {
+    for (unsigned i = 0; i < n_pads_; ++i) {
+      if (target < pads_[i].start || target >= pads_[i].end) continue;
+      pads_[i] = pads_[--n_pads_];
+      return;
+    }
+  });
+}
+
+bool fits_short(std::int64_t distance) { return distance >= -128 && distance <= 127; }
+
+void put(std::uint8_t* to, std::int64_t value, unsigned bytes) {
+  for (unsigned i = 0; i < bytes; ++i) to[i] = static_cast<std::uint8_t>(value >> (8 * i));
+}
+
+void Planner::add_hop(const Pad& pad, std::int64_t distance, unsigned jump, Detour& detour) const {
+  Hop& hop = detour.hops[detour.n_hops++];
+  hop.address = address_ + pad.start;
+  hop.size = static_cast<std::uint8_t>(pad.end - pad.start);
+  hop.bytes[0] = jump == kLongJump ? 0xe9 : 0xeb;
+  put(hop.bytes + 1, distance, jump - 1);
+  for (unsigned i = jump; i < hop.size; ++i) hop.bytes[i] = 0x90;
+}
+
+// Breadth first: the fewest hops from the displacement that counts from `from` to padding that
+// holds a long jump. The hops are written last first, so each leads somewhere when it appears.
+bool Planner::chain(std::size_t from, std::uint64_t stub, Detour& detour) {
+  unsigned order[kMaxPads], before[kMaxPads], depth[kMaxPads];
+  bool seen[kMaxPads] = {};
+  unsigned n = 0;
+  auto visit = [&](std::size_t behind, unsigned parent, unsigned hops) {
+    for (unsigned i = 0; i < n_pads_; ++i) {
+      auto distance = static_cast<std::int64_t>(pads_[i].start) - static_cast<std::int64_t>(behind);
+      if (seen[i] || !fits_short(distance)) continue;
+      seen[i] = true;
+      depth[n] = hops;
+      before[n] = parent;
+      order[n++] = i;
+    }
+  };
+  visit(from, kMaxPads, 1);
+  for (unsigned k = 0; k < n; ++k) {
+    const Pad& pad = pads_[order[k]];
+    if (pad.end - pad.start < kLongJump) {
+      if (depth[k] < kMaxHops) visit(pad.start + kShortJump, k, depth[k] + 1);
+      continue;
+    }
+    std::uint64_t source = address_ + pad.start + kLongJump;
+    auto distance = static_cast<std::int64_t>(stub - source);
+    if (distance != static_cast<std::int32_t>(distance)) return false;
+    add_hop(pad, distance, kLongJump, detour);
+    std::size_t next = pad.start;
+    for (unsigned p = before[k]; p != kMaxPads; p = before[p]) {
+      const Pad& hop = pads_[order[p]];
+      add_hop(hop, static_cast<std::int64_t>(next - hop.start - kShortJump), kShortJump, detour);
+      next = hop.start;
+    }
+    detour.displacement = static_cast<std::int32_t>(next - from);
+    return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+bool plan_detour(const std::uint8_t* code, std::size_t size, std::uint64_t address,
+                 std::uint64_t branch, std::uint64_t stub, Detour& detour) {
+  detour = {};
+  std::size_t offset = branch - address;
+  Form form;
+  if (offset >= size || !parse(code + offset, size - offset, form) || !direct_jump(form))
+    return false;
+  if (form.opcode >= 0xe0 && form.opcode <= 0xe8) return false;  // counting loops, calls
+  std::uint64_t behind = branch + form.length;
+  detour.displacement_size = static_cast<std::uint8_t>(form.immediate_bytes);
+  detour.displacement_address = behind - form.immediate_bytes;
+  if (form.immediate_bytes == 4) {
+    auto distance = static_cast<std::int64_t>(stub - behind);
+    detour.displacement = static_cast<std::int32_t>(distance);
+    // One store must change it at once: not across two aligned words.
+    return distance == detour.displacement && detour.displacement_address % 8 <= 4;
+  }
+  Planner planner(code, size, address);
+  if (!planner.walk(offset)) return false;
+  planner.drop_targets();
+  return planner.chain(behind - address, stub, detour);
+}
+
+}  // namespace roost::spin

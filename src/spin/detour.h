@@ -1,0 +1,39 @@
+// Plans how a backward branch can be made to pass through a stub, without moving any instruction.
+//
+// Only the branch's displacement changes, by one atomic store, so a thread sees the old or the new
+// branch and none can stand inside a changed instruction. A 32-bit displacement reaches the stub
+// itself. An 8-bit one reaches padding nearby, into which a jump to the stub is written before:
+// no-ops or breakpoints that follow a return or an unconditional jump, and to which no jump leads.
+// Padding too short for a long jump may still hold a short one to the next padding.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace roost::spin {
+
+inline constexpr unsigned kMaxHops = 6;
+
+// Bytes to be written over a piece of padding, in this order, before the branch is changed: a jump,
+// then no-ops, so that the code can be decoded as before.
+struct Hop {
+  std::uint64_t address;
+  std::uint8_t size;
+  std::uint8_t bytes[16];
+};
+
+struct Detour {
+  std::uint64_t displacement_address;
+  std::uint8_t displacement_size;  // 1 or 4
+  std::int32_t displacement;
+  std::uint32_t n_hops;
+  Hop hops[kMaxHops];
+};
+
+// `code` holds the bytes from `address` on, which must be the start of a function; the branch is
+// inside, and so are the functions after it as far as the caller has them. False if there is no way
+// that is proved safe.
+bool plan_detour(const std::uint8_t* code, std::size_t size, std::uint64_t address,
+                 std::uint64_t branch, std::uint64_t stub, Detour& detour);
+
+}  // namespace roost::spin

@@ -1,0 +1,127 @@
+// Ways from a backward branch to a stub: through padding that nothing reaches, or none.
+#include "spin/detour.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <vector>
+
+namespace roost::spin {
+namespace {
+
+using Bytes = std::vector<std::uint8_t>;
+constexpr std::uint64_t kBase = 0x10000, kStub = 0x900000;
+
+Bytes operator+(Bytes a, const Bytes& b) {
+  a.insert(a.end(), b.begin(), b.end());
+  return a;
+}
+Bytes no_ops(std::size_t count) { return Bytes(count, 0x90); }
+
+// mov (%rcx),%rax; cmp %rax,%rdx; je to the start; ret: 9 bytes.
+const Bytes kWait = {0x48, 0x8b, 0x01, 0x48, 0x39, 0xc2, 0x74, 0xf8, 0xc3};
+constexpr std::uint64_t kBranch = kBase + 6;
+
+bool plan(const Bytes& code, std::uint64_t branch, Detour& detour, std::uint64_t stub = kStub) {
+  return plan_detour(code.data(), code.size(), kBase, branch, stub, detour);
+}
+
+// Follows jumps from `at` through the code with the detour written into it.
+std::uint64_t destination(Bytes code, const Detour& detour, std::uint64_t behind) {
+  for (unsigned i = 0; i < detour.n_hops; ++i)
+    std::memcpy(&code[detour.hops[i].address - kBase], detour.hops[i].bytes, detour.hops[i].size);
+  std::uint64_t at = behind + static_cast<std::int64_t>(detour.displacement);
+  while (at - kBase < code.size()) {
+    const std::uint8_t* instruction = &code[at - kBase];
+    if (*instruction == 0xeb) {
+      at += 2 + static_cast<std::int64_t>(static_cast<std::int8_t>(instruction[1]));
+    } else if (*instruction == 0xe9) {
+      std::int32_t distance;
+      std::memcpy(&distance, instruction + 1, 4);
+      at += 5 + static_cast<std::int64_t>(distance);
+    } else {
+      ADD_FAILURE() << "no jump at " << at - kBase;
+      return 0;
+    }
+  }
+  return at;
+}
+
+TEST(DetourTest, Goes_through_the_padding_behind_the_function) {
+  Bytes code = kWait + no_ops(7) + no_ops(0) + Bytes{0xc3};
+  Detour detour;
+  ASSERT_TRUE(plan(code, kBranch, detour));
+  EXPECT_EQ(detour.displacement_address, kBase + 7);
+  EXPECT_EQ(detour.displacement_size, 1);
+  ASSERT_EQ(detour.n_hops, 1u);
+  EXPECT_EQ(detour.hops[0].address, kBase + 9);
+  EXPECT_EQ(detour.hops[0].size, 7) << "all of the padding, so that it still decodes";
+  EXPECT_EQ(destination(code, detour, kBase + 8), kStub);
+}
+
+TEST(DetourTest, Hops_over_padding_too_short_for_a_long_jump) {
+  // Three bytes of padding, code, and at 136, out of the branch's reach, enough padding.
+  Bytes code = kWait + no_ops(3);
+  while (code.size() < 134) code = code + Bytes{0x01, 0xc0};
+  code = code + Bytes{0x90};
+  code = code + Bytes{0xc3} + no_ops(7) + Bytes{0xc3};
+  Detour detour;
+  ASSERT_TRUE(plan(code, kBranch, detour));
+  EXPECT_EQ(detour.n_hops, 2u);
+  EXPECT_EQ(detour.hops[0].bytes[0], 0xe9) << "written first: it leads to the stub";
+  EXPECT_EQ(destination(code, detour, kBase + 8), kStub);
+}
+
+TEST(DetourTest, Leaves_padding_alone_that_is_not_behind_an_end) {
+  // The no-ops are fallen into.
+  Bytes code = kWait + Bytes{0x01, 0xc0} + no_ops(5) + Bytes{0xc3};
+  code[8] = 0x90;
+  Detour detour;
+  EXPECT_FALSE(plan(code, kBranch, detour));
+}
+
+TEST(DetourTest, Leaves_padding_alone_that_a_jump_leads_to) {
+  Bytes code = Bytes{0x74, 0x09} + kWait + no_ops(5) + Bytes{0xc3};
+  code[1] = 9;  // to the first no-op
+  Detour detour;
+  EXPECT_FALSE(plan(code, kBranch + 2, detour));
+  code[1] = 14;  // behind them
+  EXPECT_TRUE(plan(code, kBranch + 2, detour));
+}
+
+TEST(DetourTest, Does_not_take_what_lies_behind_the_alignment) {
+  // No-ops at a function's entry (for hot patches) are its code.
+  Bytes code = Bytes{0x48, 0x89, 0xc0, 0x48, 0x89, 0xc0, 0x90} + kWait + no_ops(16) + Bytes{0xc3};
+  ASSERT_EQ(code.size(), 33u);
+  Detour detour;
+  EXPECT_FALSE(plan(code, kBranch + 7, detour));
+}
+
+TEST(DetourTest, Refuses_code_it_cannot_read_to_the_end) {
+  Bytes code = kWait + no_ops(7) + Bytes{0x06} + no_ops(40);
+  Detour detour;
+  EXPECT_FALSE(plan(code, kBranch, detour));
+}
+
+TEST(DetourTest, A_long_branch_goes_to_the_stub_itself) {
+  Bytes code = {0x48, 0x8b, 0x01, 0x48, 0x39, 0xc2, 0x0f, 0x84, 0xf4, 0xff, 0xff, 0xff, 0xc3};
+  Detour detour;
+  ASSERT_TRUE(plan(code, kBranch, detour));
+  EXPECT_EQ(detour.displacement_size, 4);
+  EXPECT_EQ(detour.n_hops, 0u);
+  EXPECT_EQ(detour.displacement_address + 4 + static_cast<std::int64_t>(detour.displacement),
+            kStub);
+  EXPECT_FALSE(plan(code, kBranch, detour, kBase + (1ull << 33))) << "out of reach";
+  // The displacement across two aligned words cannot be stored at once.
+  EXPECT_FALSE(plan(no_ops(7) + code, kBranch + 7, detour));
+}
+
+TEST(DetourTest, Refuses_what_is_no_branch) {
+  Bytes code = kWait + no_ops(7) + Bytes{0xc3};
+  Detour detour;
+  EXPECT_FALSE(plan(code, kBase, detour));
+  EXPECT_FALSE(plan(code, kBase + 1, detour));
+}
+
+}  // namespace
+}  // namespace roost::spin

@@ -1,0 +1,280 @@
+// Registers, flags and reads of the instructions that wait loops are made of.
+#include "spin/execute.h"
+
+namespace roost::spin {
+namespace {
+
+using Kind = Operand::Kind;
+
+std::uint64_t mask(unsigned width) { return width == 8 ? ~0ull : (1ull << (8 * width)) - 1; }
+std::uint64_t top_bit(unsigned width) { return 1ull << (8 * width - 1); }
+
+std::uint64_t sign_extended(std::uint64_t value, unsigned from) {
+  return ((value & mask(from)) ^ top_bit(from)) - top_bit(from);
+}
+
+// One instruction under way.
+class Step {
+ public:
+  Step(const Instruction& i, ReadMemory memory, Registers& registers, Effect& effect)
+      : i_(i), memory_(memory), r_(registers), effect_(effect) {}
+
+  bool run();
+
+ private:
+  bool operand(const Operand& operand, unsigned width, std::uint64_t& value);
+  bool store(const Operand& operand, unsigned width, std::uint64_t value);
+  bool binary(std::uint64_t a, std::uint64_t b);
+  bool unary(std::uint64_t a);
+  bool shift(std::uint64_t a, unsigned count);
+  bool compare_exchange(std::uint64_t old);
+  bool condition(bool& holds) const;
+  void set_result_flags(std::uint64_t result, std::uint32_t others);
+  void set_sum_flags(std::uint64_t a, std::uint64_t b, std::uint64_t result);
+  void set_difference_flags(std::uint64_t a, std::uint64_t b);
+
+  const Instruction& i_;
+  ReadMemory memory_;
+  Registers& r_;
+  Effect& effect_;
+};
+
+bool Step::operand(const Operand& operand, unsigned width, std::uint64_t& value) {
+  switch (operand.kind) {
+    case Kind::general:
+      value = r_.general[operand.number] & mask(width);
+      return true;
+    case Kind::immediate:
+      value = static_cast<std::uint64_t>(i_.immediate) & mask(width);
+      return true;
+    case Kind::memory: {
+      std::uint64_t address = address_of(i_.memory, r_, r_.instruction_pointer);
+      if (!memory_(address, width, value)) return false;
+      value &= mask(width);
+      effect_.loaded = true;
+      effect_.load = {address, value, static_cast<std::uint8_t>(width)};
+      return true;
+    }
+    default:
+      return false;
+  }
+}
+
+bool Step::store(const Operand& operand, unsigned width, std::uint64_t value) {
+  if (operand.kind == Kind::memory) {
+    std::uint64_t old;
+    return this->operand(operand, width, old) && old == (value & mask(width));
+  }
+  std::uint64_t& target = r_.general[operand.number];
+  if (width >= 4) {
+    target = value & mask(width);  // 32-bit results clear the upper half
+  } else {
+    target = (target & ~mask(width)) | (value & mask(width));
+  }
+  return true;
+}
+
+void Step::set_result_flags(std::uint64_t result, std::uint32_t others) {
+  result &= mask(i_.width);
+  r_.flags = others;
+  r_.unknown = 0;
+  if (result == 0) r_.flags |= kZero;
+  if (result & top_bit(i_.width)) r_.flags |= kSign;
+  if (__builtin_popcountll(result & 0xff) % 2 == 0) r_.flags |= kParity;
+}
+
+void Step::set_sum_flags(std::uint64_t a, std::uint64_t b, std::uint64_t result) {
+  std::uint32_t others = 0;
+  if ((result & mask(i_.width)) < a) others |= kCarry;
+  if (~(a ^ b) & (a ^ result) & top_bit(i_.width)) others |= kOverflow;
+  set_result_flags(result, others);
+}
+
+void Step::set_difference_flags(std::uint64_t a, std::uint64_t b) {
+  std::uint32_t others = 0;
+  if (a < b) others |= kCarry;
+  if ((a ^ b) & (a ^ (a - b)) & top_bit(i_.width)) others |= kOverflow;
+  set_result_flags(a - b, others);
+}
+
+bool Step::condition(bool& holds) const {
+  std::uint32_t reads = 0;
+  auto flag = [&](Flag f) {
+    reads |= f;
+    return (r_.flags & f) != 0;
+  };
+  switch (i_.condition >> 1) {
+    case 0:
+      holds = flag(kOverflow);
+      break;
+    case 1:
+      holds = flag(kCarry);
+      break;
+    case 2:
+      holds = flag(kZero);
+      break;
+    case 3:
+      holds = flag(kCarry) | flag(kZero);
+      break;
+    case 4:
+      holds = flag(kSign);
+      break;
+    case 5:
+      holds = flag(kParity);
+      break;
+    case 6:
+      holds = flag(kSign) != flag(kOverflow);
+      break;
+    default:
+      holds = (flag(kSign) != flag(kOverflow)) | flag(kZero);
+      break;
+  }
+  if (i_.condition & 1) holds = !holds;
+  return (reads & r_.unknown) == 0;
+}
+
+bool Step::binary(std::uint64_t a, std::uint64_t b) {
+  switch (i_.operation) {
+    case Operation::add:
+      set_sum_flags(a, b, a + b);
+      return store(i_.destination, i_.width, a + b);
+    case Operation::subtract:
+      set_difference_flags(a, b);
+      return store(i_.destination, i_.width, a - b);
+    case Operation::compare:
+      set_difference_flags(a, b);
+      return true;
+    case Operation::test:
+      set_result_flags(a & b, 0);
+      return true;
+    case Operation::bit_and:
+      set_result_flags(a & b, 0);
+      return store(i_.destination, i_.width, a & b);
+    case Operation::bit_or:
+      set_result_flags(a | b, 0);
+      return store(i_.destination, i_.width, a | b);
+    case Operation::bit_xor:
+      set_result_flags(a ^ b, 0);
+      return store(i_.destination, i_.width, a ^ b);
+    case Operation::exchange:
+      // The destination first: its address may count from the register.
+      return store(i_.destination, i_.width, b) && store(i_.source, i_.width, a);
+    default:
+      return false;
+  }
+}
+
+bool Step::unary(std::uint64_t a) {
+  std::uint32_t carry = r_.flags & kCarry, carry_unknown = r_.unknown & kCarry;
+  switch (i_.operation) {
+    case Operation::increment:
+      set_sum_flags(a, 1, a + 1);
+      break;
+    case Operation::decrement:
+      set_difference_flags(a, 1);
+      break;
+    case Operation::negate:
+      set_difference_flags(0, a);
+      return store(i_.destination, i_.width, 0 - a);
+    default:
+      return store(i_.destination, i_.width, ~a);
+  }
+  // These two leave the carry as it was.
+  r_.flags = (r_.flags & ~static_cast<std::uint32_t>(kCarry)) | carry;
+  r_.unknown |= carry_unknown;
+  return store(i_.destination, i_.width, i_.operation == Operation::increment ? a + 1 : a - 1);
+}
+
+bool Step::shift(std::uint64_t a, unsigned count) {
+  count &= i_.width == 8 ? 63 : 31;
+  if (count == 0) return store(i_.destination, i_.width, a);
+  std::uint64_t result;
+  if (i_.operation == Operation::shift_left) {
+    result = a << count;
+  } else if (i_.operation == Operation::shift_right) {
+    result = a >> count;
+  } else {
+    result =
+        static_cast<std::uint64_t>(static_cast<std::int64_t>(sign_extended(a, i_.width)) >> count);
+  }
+  set_result_flags(result, 0);
+  r_.unknown = kCarry | kOverflow;  // defined, but no wait loop looks at them
+  return store(i_.destination, i_.width, result);
+}
+
+bool Step::compare_exchange(std::uint64_t old) {
+  std::uint64_t expected = r_.general[0] & mask(i_.width);
+  set_difference_flags(expected, old);
+  std::uint64_t replacement;
+  if (!operand(i_.source, i_.width, replacement)) return false;
+  if (expected == old) return store(i_.destination, i_.width, replacement);
+  return store({Kind::general, 0}, i_.width, old);
+}
+
+bool Step::run() {
+  bool holds = true;
+  std::uint64_t a = 0, b = 0;
+  switch (i_.operation) {
+    case Operation::nothing:
+      return true;
+    case Operation::jump_on_condition:
+      if (!condition(holds)) return false;
+      [[fallthrough]];
+    case Operation::jump:
+      effect_.jumped = holds;
+      if (holds) r_.instruction_pointer += static_cast<std::uint64_t>(i_.target);
+      return true;
+    case Operation::load_address:
+      return store(i_.destination, i_.width, address_of(i_.memory, r_, r_.instruction_pointer));
+    case Operation::move:
+      return operand(i_.source, i_.width, b) && store(i_.destination, i_.width, b);
+    case Operation::move_zero_extended:
+      return operand(i_.source, i_.source_width, b) && store(i_.destination, i_.width, b);
+    case Operation::move_sign_extended:
+      return operand(i_.source, i_.source_width, b) &&
+             store(i_.destination, i_.width, sign_extended(b, i_.source_width));
+    case Operation::sign_extend_accumulator:
+      return store(i_.destination, i_.width, sign_extended(r_.general[0], i_.width / 2u));
+    case Operation::set_on_condition:
+      return condition(holds) && store(i_.destination, 1, holds);
+    case Operation::conditional_move:
+      // The source is read, and a 32-bit destination cut, whatever the condition.
+      if (!condition(holds) || !operand(i_.source, i_.width, b) ||
+          !operand(i_.destination, i_.width, a)) {
+        return false;
+      }
+      return store(i_.destination, i_.width, holds ? b : a);
+    default:
+      break;
+  }
+  if (!operand(i_.destination, i_.width, a)) return false;
+  if (i_.operation == Operation::compare_exchange) return compare_exchange(a);
+  if (i_.source.kind == Kind::none) return unary(a);
+  if (!operand(i_.source, i_.width, b)) return false;
+  if (i_.operation >= Operation::shift_left && i_.operation <= Operation::shift_right_signed)
+    return shift(a, static_cast<unsigned>(b));
+  return binary(a, b);
+}
+
+}  // namespace
+
+std::uint64_t address_of(const MemoryOperand& memory, const Registers& registers,
+                         std::uint64_t next_instruction) {
+  std::uint64_t address = static_cast<std::uint64_t>(std::int64_t{memory.displacement});
+  if (memory.base == kInstructionPointer) {
+    address += next_instruction;
+  } else if (memory.base != kNoRegister) {
+    address += registers.general[memory.base];
+  }
+  if (memory.index != kNoRegister) address += registers.general[memory.index] * memory.scale;
+  return address;
+}
+
+bool execute(const Instruction& instruction, ReadMemory memory, Registers& registers,
+             Effect& effect) {
+  effect = {};
+  registers.instruction_pointer += instruction.length;
+  return Step(instruction, memory, registers, effect).run();
+}
+
+}  // namespace roost::spin

@@ -1,0 +1,113 @@
+// x86-64 machine code: the length of any instruction, and the meaning of the few that wait loops
+// are made of.
+//
+// `parse` knows the layout of all 64-bit encodings (legacy, VEX, EVEX), so that code can be walked;
+// `decode` gives a meaning to an allow-list of integer instructions and refuses everything else. A
+// wrong refusal costs a wait that is not recognised; nothing is ever guessed. Pure functions of the
+// bytes; checked against Zydis over installed libraries (spin/corpus_host.cc).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace roost::spin {
+
+inline constexpr int kNoRegister = -1;
+inline constexpr int kInstructionPointer = 16;
+inline constexpr unsigned kMaxInstructionBytes = 15;
+
+// base + index * scale + displacement; the instruction pointer as base counts from the next
+// instruction.
+struct MemoryOperand {
+  std::int8_t base = kNoRegister;
+  std::int8_t index = kNoRegister;
+  std::uint8_t scale = 1;
+  std::int32_t displacement = 0;
+};
+
+// The layout of an instruction.
+struct Form {
+  unsigned length = 0;
+  unsigned map = 0;  // 0: one byte, 1: 0F, 2: 0F 38, 3: 0F 3A; vector encodings keep their number
+  std::uint8_t opcode = 0;
+  std::uint8_t rex = 0;
+  std::uint8_t modrm = 0;
+  bool has_modrm = false;
+  bool vector = false;        // VEX, EVEX
+  bool operand_size = false;  // prefixes, from here on
+  bool address_size = false;
+  bool segment = false;  // FS or GS
+  bool lock = false;
+  std::uint8_t repeat = 0;  // F2 or F3
+  MemoryOperand memory;     // if has_modrm and the operand is memory
+  unsigned displacement_bytes = 0;
+  unsigned immediate_bytes = 0;
+  std::int64_t immediate = 0;  // sign-extended
+
+  bool memory_form() const { return has_modrm && modrm >> 6 != 3; }
+  unsigned field() const { return (modrm >> 3 & 7) | (rex & 4) << 1; }
+  unsigned rm() const { return (modrm & 7) | (rex & 1) << 3; }
+};
+
+// False if the bytes are no instruction, or cut off.
+bool parse(const std::uint8_t* bytes, std::size_t size, Form& form);
+
+enum class Operation : std::uint8_t {
+  nothing,  // nop, pause, fences, prefetches
+  move,
+  move_zero_extended,
+  move_sign_extended,
+  load_address,
+  add,
+  subtract,
+  bit_and,
+  bit_or,
+  bit_xor,
+  compare,
+  test,
+  increment,
+  decrement,
+  negate,
+  bit_not,
+  shift_left,
+  shift_right,
+  shift_right_signed,
+  sign_extend_accumulator,  // cltq and its like
+  conditional_move,
+  set_on_condition,
+  exchange,
+  compare_exchange,
+  jump,
+  jump_on_condition,
+};
+
+struct Operand {
+  enum class Kind : std::uint8_t { none, general, memory, immediate } kind = Kind::none;
+  std::uint8_t number = 0;  // of a general register
+};
+
+struct Instruction {
+  Operation operation = Operation::nothing;
+  std::uint8_t length = 0;
+  std::uint8_t width = 0;         // bytes of the operation
+  std::uint8_t source_width = 0;  // of the extending moves
+  std::uint8_t condition = 0;     // as encoded: 4 is equal, 5 not equal ...
+  bool locked = false;            // a read-modify-write that other cores see as one
+  Operand destination, source;
+  MemoryOperand memory;
+  std::int64_t immediate = 0;
+  std::int64_t target = 0;  // of a jump, from the next instruction
+
+  bool jumps() const {
+    return operation == Operation::jump || operation == Operation::jump_on_condition;
+  }
+  bool stores() const {
+    return destination.kind == Operand::Kind::memory && operation != Operation::compare &&
+           operation != Operation::test;
+  }
+};
+
+// False for everything that is not on the list.
+bool decode(const std::uint8_t* bytes, std::size_t size, Instruction& instruction);
+
+}  // namespace roost::spin

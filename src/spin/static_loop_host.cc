@@ -1,0 +1,108 @@
+// Follows registers and flags through one round: what is read before it is written, and written
+// later, carries a value to the next round.
+#include "spin/static_loop_host.h"
+
+namespace roost::spin {
+namespace {
+
+using Kind = Operand::Kind;
+constexpr std::uint32_t kFlagsBit = 1u << 16;
+
+struct Use {
+  std::uint32_t reads = 0;   // a bit a register, kFlagsBit
+  std::uint32_t writes = 0;  // completely
+};
+
+void add(Use& use, const Operand& operand, const MemoryOperand& memory, bool reads) {
+  if (operand.kind == Kind::general && reads) use.reads |= 1u << operand.number;
+  if (operand.kind != Kind::memory) return;
+  if (memory.base >= 0 && memory.base < 16) use.reads |= 1u << memory.base;
+  if (memory.index >= 0) use.reads |= 1u << memory.index;
+}
+
+bool writes_destination(const Instruction& i) {
+  return i.operation != Operation::compare && i.operation != Operation::test && !i.jumps() &&
+         i.operation != Operation::nothing;
+}
+
+bool only_writes(Operation operation) {
+  return operation == Operation::move || operation == Operation::move_zero_extended ||
+         operation == Operation::move_sign_extended || operation == Operation::load_address ||
+         operation == Operation::set_on_condition;
+}
+
+bool clears(const Instruction& i) {  // xor %eax, %eax
+  return i.operation == Operation::bit_xor && i.destination.kind == Kind::general &&
+         i.source.kind == Kind::general && i.destination.number == i.source.number;
+}
+
+bool sets_flags(Operation operation) {
+  return (operation >= Operation::add && operation <= Operation::negate) ||
+         (operation >= Operation::shift_left && operation <= Operation::shift_right_signed) ||
+         operation == Operation::compare_exchange;
+}
+
+bool reads_flags(Operation operation) {
+  return operation == Operation::jump_on_condition || operation == Operation::set_on_condition ||
+         operation == Operation::conditional_move;
+}
+
+Use use_of(const Instruction& i) {
+  Use use;
+  bool partial = i.width < 4;
+  if (!clears(i)) {
+    add(use, i.source, i.memory, true);
+    add(use, i.destination, i.memory, !only_writes(i.operation) || partial);
+  }
+  if (writes_destination(i) && i.destination.kind == Kind::general)
+    use.writes |= 1u << i.destination.number;
+  if (i.operation == Operation::exchange && i.source.kind == Kind::general)
+    use.writes |= 1u << i.source.number;
+  if (i.operation == Operation::compare_exchange) {
+    use.reads |= 1;
+    use.writes |= 1;
+  }
+  if (reads_flags(i.operation)) use.reads |= kFlagsBit;
+  if (sets_flags(i.operation)) use.writes |= kFlagsBit;
+  return use;
+}
+
+bool loads(const Instruction& i) {
+  if (i.operation == Operation::load_address) return false;
+  return i.source.kind == Kind::memory || i.destination.kind == Kind::memory;
+}
+
+}  // namespace
+
+StaticLoop classify_loop(const std::uint8_t* code, std::size_t size) {
+  StaticLoop loop;
+  bool takes_lock = false;
+  std::uint32_t written = 0, read_first = 0;
+  for (std::size_t at = 0; at < size;) {
+    Instruction i;
+    if (!decode(code + at, size - at, i)) return loop;
+    at += i.length;
+    ++loop.instructions;
+    if (i.jumps() && at < size) {
+      std::size_t target = at + static_cast<std::size_t>(i.target);
+      if (i.operation == Operation::jump || target < size) return loop;
+    }
+    if (i.stores()) {
+      if (!i.locked) return loop;
+      takes_lock = true;
+    }
+    if (loads(i)) {
+      ++loop.loads;
+      loop.memory = i.memory;
+      loop.width = i.source_width ? i.source_width : i.width;
+    }
+    Use use = use_of(i);
+    read_first |= use.reads & ~written;
+    written |= use.writes;
+  }
+  if (read_first & written) return loop;
+  loop.kind = takes_lock ? LoopClass::lock : LoopClass::wait;
+  return loop;
+}
+
+}  // namespace roost::spin

@@ -1,0 +1,102 @@
+// Finds a repeated state by Brent's method, then looks at one round.
+#include "spin/wait_proof.h"
+
+namespace roost::spin {
+namespace {
+
+// A thread that executes: registers, and what the last instruction did.
+class Walker {
+ public:
+  Walker(const Registers& start, const CodeWindow& code, ReadMemory memory)
+      : registers(start), code_(code), memory_(memory) {}
+
+  bool step() {
+    from_ = registers.instruction_pointer;
+    std::uint64_t offset = from_ - code_.address;
+    if (offset >= code_.size) return false;
+    if (!decode(code_.bytes + offset, code_.size - offset, instruction_)) return false;
+    return execute(instruction_, memory_, registers, effect);
+  }
+  bool went_back() const { return effect.jumped && registers.instruction_pointer <= from_; }
+  std::uint64_t from() const { return from_; }
+  std::uint8_t length() const { return instruction_.length; }
+
+  Registers registers;
+  Effect effect{};
+
+ private:
+  const CodeWindow& code_;
+  ReadMemory memory_;
+  Instruction instruction_;
+  std::uint64_t from_ = 0;
+};
+
+void note_load(WaitProof& proof, const Load& load) {
+  for (unsigned i = 0; i < proof.n_loads; ++i) {
+    if (proof.loads[i] == load) return;
+  }
+  if (proof.n_loads == kMaxLoads) {
+    proof.all_loads = false;
+  } else {
+    proof.loads[proof.n_loads++] = load;
+  }
+}
+
+void note_branch(WaitProof& proof, const Walker& walker) {
+  for (unsigned i = 0; i < proof.n_branches; ++i) {
+    if (proof.branches[i].address != walker.from()) continue;
+    ++proof.branches[i].taken;
+    return;
+  }
+  if (proof.n_branches == kMaxBranches) return;
+  proof.branches[proof.n_branches++] = {walker.from(), walker.registers.instruction_pointer, 1,
+                                        walker.length()};
+}
+
+// In a loop with loops inside, the branch of the outermost is taken least often.
+void sort_branches(WaitProof& proof) {
+  for (unsigned i = 1; i < proof.n_branches; ++i) {
+    for (unsigned j = i; j > 0 && proof.branches[j].taken < proof.branches[j - 1].taken; --j) {
+      BackwardBranch other = proof.branches[j];
+      proof.branches[j] = proof.branches[j - 1];
+      proof.branches[j - 1] = other;
+    }
+  }
+}
+
+}  // namespace
+
+WaitProof prove_wait(const Registers& start, const CodeWindow& code, ReadMemory memory,
+                     unsigned max_steps) {
+  WaitProof proof{};
+  Walker walker(start, code, memory);
+  Registers seen{};
+  bool has_seen = false;
+  unsigned backward = 0, look_again_at = 1;
+  bool repeats = false;
+  unsigned steps = 0;
+  for (; steps < max_steps && !repeats; ++steps) {
+    if (!walker.step()) return proof;
+    if (!walker.went_back()) continue;
+    repeats = has_seen && walker.registers == seen;
+    if (++backward == look_again_at) {
+      seen = walker.registers;
+      has_seen = true;
+      look_again_at *= 2;
+    }
+  }
+  if (!repeats) return proof;
+  proof.all_loads = true;
+  do {
+    if (!walker.step()) return WaitProof{};
+    ++proof.steps;
+    if (walker.effect.loaded) note_load(proof, walker.effect.load);
+    if (walker.went_back()) note_branch(proof, walker);
+    if (proof.steps > max_steps) return WaitProof{};  // memory changed meanwhile
+  } while (!(walker.went_back() && walker.registers == seen));
+  sort_branches(proof);
+  proof.waits = true;
+  return proof;
+}
+
+}  // namespace roost::spin

@@ -1,0 +1,47 @@
+// Decides whether a thread waits: whether, with memory as it is, it would go on for ever.
+//
+// The thread's next instructions are executed on a copy of its registers (spin/execute.h). If they
+// come back to a state they were in before without having changed memory, then the thread can only
+// go on once somebody else writes one of the words it reads: it waits, and a computation, which
+// ends, can never look like this. Spin barriers, flags, ticket locks, test-and-set loops that find
+// the lock taken, and a scan of slots round and round, all repeat their state; a search, a
+// reduction and a counted or timed spin do not within any number of steps.
+#pragma once
+
+#include "spin/execute.h"
+
+namespace roost::spin {
+
+// A copy of the code around the thread's instruction pointer. Leaving it ends the proof.
+struct CodeWindow {
+  std::uint64_t address;
+  std::uint32_t size;
+  std::uint8_t bytes[512];
+};
+
+inline constexpr unsigned kMaxLoads = 4;
+inline constexpr unsigned kMaxBranches = 4;
+
+// A backward jump that a round takes.
+struct BackwardBranch {
+  std::uint64_t address;
+  std::uint64_t target;
+  std::uint32_t taken;  // times in a round
+  std::uint8_t length;
+};
+
+struct WaitProof {
+  bool waits;
+  bool all_loads;  // `loads` has every word on which the thread waits
+  std::uint8_t n_loads;
+  std::uint8_t n_branches;
+  std::uint32_t steps;                    // instructions of one round
+  Load loads[kMaxLoads];                  // different words, with the values that keep it waiting
+  BackwardBranch branches[kMaxBranches];  // the one taken least often first
+};
+
+// At most `max_steps` instructions are executed.
+WaitProof prove_wait(const Registers& start, const CodeWindow& code, ReadMemory memory,
+                     unsigned max_steps);
+
+}  // namespace roost::spin
