@@ -1,26 +1,13 @@
-// Giving up the core: sched_yield, spin locks, and sleeping for a time.
+// Spin locks, and sleeping for a time.
 //
-// A yield hands the core to a READY thread if there is one, else it is the kernel's yield. A sleep
-// gives the core away and is libc's own call, so its result, EINTR and cancellation are libc's.
+// A sleep gives the core away and is libc's own call, so its result, EINTR and cancellation are
+// libc's.
 #include <errno.h>
 
-#include "os/sys.h"
 #include "preload/wait.h"
+#include "preload/yield.h"
 
 namespace roost {
-namespace {
-
-int yield() {
-  if (!can_park() || !yield_core()) os::yield();
-  return 0;
-}
-
-}  // namespace
-
-ROOST_EXPORT int sched_yield() noexcept { return yield(); }
-ROOST_EXPORT int pthread_yield() noexcept { return yield(); }
-ROOST_EXPORT void thrd_yield() { yield(); }
-
 ROOST_EXPORT int pthread_spin_lock(pthread_spinlock_t* lock) noexcept {
   // The holder is at work on another core, or READY behind us: then only a yield helps.
   constexpr unsigned kSpinsBeforeYield = 100;

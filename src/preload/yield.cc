@@ -1,0 +1,106 @@
+// sched_yield: hands the core to a READY thread if there is one, else it is the kernel's yield.
+//
+// Programs yield in loops that wait for a word of memory (OpenBLAS waits for other threads' tiles
+// so, in hundreds of places). Which word is read off the caller's loop (spin/yield_proof.h); until
+// it changes, other threads of the process are granted the core instead of this one.
+#include "preload/yield.h"
+
+#include <atomic>
+
+#include "os/sys.h"
+#include "preload/wait.h"
+#include "preload/wait_loads.h"
+#include "sched/runtime_os.h"
+#include "spin/yield_proof.h"
+
+namespace roost {
+
+extern "C" {
+// What preload/yield_entry.S has pushed.
+struct YieldFrame {
+  std::uint64_t r15, r14, r13, r12, rbp, rbx, return_address;
+};
+__attribute__((visibility("hidden"))) int roost_yield_from(const YieldFrame*);
+}
+
+namespace {
+
+// Call sites that keep their secret: after so many failures in a row they are asked no more.
+constexpr std::uint32_t kMaxFailures = 64;
+struct SiteMemory {
+  std::atomic<std::uint64_t> return_address;
+  std::atomic<std::uint32_t> failures;
+};
+SiteMemory site_memories[256];
+
+SiteMemory& memory_of(std::uint64_t return_address) {
+  return site_memories[(return_address * 0x9e3779b97f4a7c15u) >> 56];
+}
+
+bool is_hopeless(const SiteMemory& memory, std::uint64_t return_address) {
+  return memory.return_address.load(std::memory_order_relaxed) == return_address &&
+         memory.failures.load(std::memory_order_relaxed) >= kMaxFailures;
+}
+
+void remember(SiteMemory& memory, std::uint64_t return_address, bool success) {
+  std::uint32_t failures = 0;
+  if (!success && memory.return_address.load(std::memory_order_relaxed) == return_address)
+    failures = memory.failures.load(std::memory_order_relaxed) + 1;
+  memory.failures.store(failures, std::memory_order_relaxed);
+  memory.return_address.store(return_address, std::memory_order_relaxed);
+}
+
+bool find_wait(const YieldFrame& frame, WaitWords& wait) {
+  constexpr std::uint64_t kPage = 4096, kMostCode = 128, kCallBytes = 6;
+  SiteMemory& memory = memory_of(frame.return_address);
+  if (is_hopeless(memory, frame.return_address)) return false;
+  spin::Registers registers{};
+  registers.general[3] = frame.rbx;
+  registers.general[4] = reinterpret_cast<std::uint64_t>(&frame + 1);
+  registers.general[5] = frame.rbp;
+  registers.general[12] = frame.r12;
+  registers.general[13] = frame.r13;
+  registers.general[14] = frame.r14;
+  registers.general[15] = frame.r15;
+  registers.instruction_pointer = frame.return_address;
+  // The call has been executed, and so can be read, and with it the rest of its pages.
+  std::uint64_t call = frame.return_address - kCallBytes;
+  std::uint64_t from = frame.return_address - kMostCode, end = frame.return_address + kMostCode;
+  if (from < call / kPage * kPage) from = call / kPage * kPage;
+  if (end > (frame.return_address / kPage + 1) * kPage)
+    end = (frame.return_address / kPage + 1) * kPage;
+  spin::YieldProof proof = spin::prove_yield(registers, reinterpret_cast<const std::uint8_t*>(from),
+                                             end - from, from, read_directly);
+  remember(memory, frame.return_address, proof.waits);
+  if (!proof.waits) return false;
+  wait =
+      wait_for(proof.loads, proof.n_loads, proof.looks_at_clock ? kTimedPatience : kMemoryPatience);
+  return true;
+}
+
+void yield(const WaitWords* wait) {
+  if (!yield_core(wait)) os::yield();
+}
+
+}  // namespace
+
+void yield() {
+  if (can_park()) {
+    yield(nullptr);
+  } else {
+    os::yield();
+  }
+}
+
+int roost_yield_from(const YieldFrame* frame) {
+  if (!can_park()) {
+    os::yield();
+    return 0;
+  }
+  WaitWords wait;
+  bool known = runtime_ledger().any_queued() && find_wait(*frame, wait);
+  yield(known ? &wait : nullptr);
+  return 0;
+}
+
+}  // namespace roost

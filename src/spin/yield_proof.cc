@@ -1,0 +1,117 @@
+// Follows a thread from its yield to its next, keeping account of what is known.
+#include "spin/yield_proof.h"
+
+namespace roost::spin {
+namespace {
+
+constexpr unsigned kMaxSteps = 24;
+constexpr std::uint32_t kAccumulator = 1u << 0;
+constexpr std::uint32_t kData = 1u << 2;
+// RBX, RSP, RBP, R12-R15: System V AMD64 ABI, figure 3.4.
+constexpr std::uint32_t kPreserved = 1u << 3 | 1u << 4 | 1u << 5 | 0xf000;
+
+std::uint32_t bit(int number) { return number >= 0 && number < 16 ? 1u << number : 0; }
+
+bool writes_only(const Instruction& i) {
+  switch (i.operation) {
+    case Operation::move:
+    case Operation::move_zero_extended:
+    case Operation::move_sign_extended:
+    case Operation::load_address:
+    case Operation::set_on_condition:
+      return true;
+    default:
+      return false;
+  }
+}
+
+std::uint32_t registers_read(const Instruction& i) {
+  std::uint32_t read = bit(i.memory.base) | bit(i.memory.index);
+  if (i.source.kind == Operand::Kind::general) read |= bit(i.source.number);
+  // A narrow write keeps the rest of the register.
+  if (i.destination.kind == Operand::Kind::general && (!writes_only(i) || i.width < 4))
+    read |= bit(i.destination.number);
+  if (i.operation == Operation::sign_extend_accumulator ||
+      i.operation == Operation::compare_exchange)
+    read |= kAccumulator;
+  return read;
+}
+
+std::uint32_t registers_written(const Instruction& i) {
+  std::uint32_t written = 0;
+  if (i.destination.kind == Operand::Kind::general) written |= bit(i.destination.number);
+  if (i.operation == Operation::exchange && i.source.kind == Operand::Kind::general)
+    written |= bit(i.source.number);
+  return written;
+}
+
+// The call before `return_address`: direct, or through the memory or register that holds its
+// address. 0 if it is none.
+std::uint64_t call_before(const std::uint8_t* code, std::uint64_t address,
+                          std::uint64_t return_address) {
+  std::uint64_t offset = return_address - address;
+  if (offset >= 6 && code[offset - 6] == 0xff && code[offset - 5] == 0x15)
+    return return_address - 6;
+  if (offset >= 5 && code[offset - 5] == 0xe8) return return_address - 5;
+  return 0;
+}
+
+bool is_read_time_stamp(const std::uint8_t* code, std::size_t size) {
+  return size >= 2 && code[0] == 0x0f && code[1] == 0x31;
+}
+
+void read_time_stamp(Registers& registers) {
+#if defined(__x86_64__)
+  std::uint64_t ticks = __builtin_ia32_rdtsc();
+#else
+  std::uint64_t ticks = 0;
+#endif
+  registers.general[0] = ticks & 0xffffffff;
+  registers.general[2] = ticks >> 32;
+  registers.instruction_pointer += 2;
+}
+
+bool note_load(YieldProof& proof, const Load& load) {
+  for (unsigned i = 0; i < proof.n_loads; ++i) {
+    if (proof.loads[i].address == load.address) return proof.loads[i] == load;
+  }
+  if (proof.n_loads == YieldProof::kMaxLoads) return false;
+  proof.loads[proof.n_loads++] = load;
+  return true;
+}
+
+}  // namespace
+
+YieldProof prove_yield(const Registers& start, const std::uint8_t* code, std::size_t size,
+                       std::uint64_t address, ReadMemory memory) {
+  YieldProof proof{};
+  std::uint64_t call = call_before(code, address, start.instruction_pointer);
+  if (call == 0) return proof;
+  Registers now = start;
+  now.unknown = kFlags;
+  std::uint32_t known = kPreserved | kAccumulator;
+  for (unsigned step = 0; now.instruction_pointer != call; ++step) {
+    std::uint64_t offset = now.instruction_pointer - address;
+    if (step == kMaxSteps || offset >= size) return proof;
+    if (is_read_time_stamp(code + offset, size - offset)) {
+      read_time_stamp(now);
+      known |= kAccumulator | kData;
+      proof.looks_at_clock = true;
+      continue;
+    }
+    Instruction instruction;
+    if (!decode(code + offset, size - offset, instruction)) return proof;
+    if (registers_read(instruction) & ~known) return proof;
+    Effect effect{};
+    if (!execute(instruction, memory, now, effect)) return proof;
+    known |= registers_written(instruction);
+    if (effect.loaded && !note_load(proof, effect.load)) return proof;
+  }
+  for (unsigned r = 0; r < 16; ++r) {
+    if ((kPreserved >> r & 1) && now.general[r] != start.general[r]) return proof;
+  }
+  proof.waits = proof.n_loads > 0;
+  return proof;
+}
+
+}  // namespace roost::spin
