@@ -22,6 +22,9 @@ void yield_after(const spin::WaitProof& proof);
 // Puts the program's own code back into a copy of it.
 void undo_rewrites(spin::CodeWindow& code);
 
+// How many loops of this process have been rewritten.
+unsigned rewritten_loops();
+
 // In the child of a fork, where nobody else can be at it.
 void spin_sites_after_fork();
 
