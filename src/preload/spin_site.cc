@@ -5,19 +5,16 @@
 
 #include "preload/code_patch.h"
 #include "preload/function_bounds.h"
+#include "preload/wait_loads.h"
 #include "sched/runtime.h"
 #include "spin/detour.h"
 
 namespace roost {
 
 void yield_after(const spin::WaitProof& proof) {
-  if (proof.n_loads != 1 || !proof.all_loads) {
-    yield_core();
-    return;
-  }
-  const spin::Load& load = proof.loads[0];
-  WaitWord wait{load.address, ~0ull, load.value, load.width, true};
-  yield_core(&wait);
+  static_assert(spin::kMaxLoads <= WaitWords::kMax);
+  WaitWords wait = wait_for(proof.loads, proof.n_loads, kMemoryPatience);
+  yield_core(proof.all_loads && proof.n_loads > 0 ? &wait : nullptr);
 }
 
 }  // namespace roost
@@ -79,25 +76,6 @@ spin::Registers registers_of(const SpinFrame& f) {
   r.instruction_pointer = f.site->target;
   r.flags = static_cast<std::uint32_t>(f.flags) & spin::kFlags;
   return r;
-}
-
-// Reads what the loop itself is about to read: it may be read as well as by the loop.
-bool read_directly(std::uint64_t address, unsigned width, std::uint64_t& value) {
-  auto at = reinterpret_cast<const volatile void*>(address);
-  switch (width) {
-    case 1:
-      value = *static_cast<const volatile std::uint8_t*>(at);
-      return true;
-    case 2:
-      value = *static_cast<const volatile std::uint16_t*>(at);
-      return true;
-    case 4:
-      value = *static_cast<const volatile std::uint32_t*>(at);
-      return true;
-    default:
-      value = *static_cast<const volatile std::uint64_t*>(at);
-      return true;
-  }
 }
 
 // Machine code, byte by byte.

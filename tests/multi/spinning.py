@@ -15,7 +15,7 @@ def loops_rewritten(stderr: bytes) -> int:
 @cases("off", "preempt", "rewrite")
 def test_pure_spinners_end_on_one_core(world: World, mode: str):
     instance = world.roost.new_instance("spinning")
-    program = world.start(world.posix_program("busy_wait"), instance, "--cores", "1", "--spin", mode,
+    program = world.start(world.program("busy_wait", folder="posix"), instance, "--cores", "1", "--spin", mode,
                           "--stats")
     outcome = program.wait(60)
     require_success(outcome, "busy_wait")
@@ -29,7 +29,7 @@ def test_pure_spinners_end_on_one_core(world: World, mode: str):
 @cases("preempt", "rewrite")
 def test_spinners_of_two_programs_share_one_core(world: World, mode: str):
     instance = world.roost.new_instance("spinning")
-    command = world.posix_program("busy_wait")
+    command = world.program("busy_wait", folder="posix")
     both = [world.start(command, instance, "--cores", "1", "--spin", mode) for _ in range(2)]
     for program in both:
         require_success(program.wait(90), "busy_wait")

@@ -1,0 +1,32 @@
+// What a proof of waiting (spin/) found, as the scheduler takes it.
+#pragma once
+
+#include "sched/wait_words.h"
+#include "spin/execute.h"
+
+namespace roost {
+
+// A wait for memory alone ends when the memory changes. Should anything else end it after all, it
+// is looked at again after so long.
+inline constexpr Nanoseconds kMemoryPatience = 20'000'000;
+// One that looks at the clock too wants to sleep or do something else some day.
+inline constexpr Nanoseconds kTimedPatience = 1'000'000;
+
+// At most WaitWords::kMax loads.
+inline WaitWords wait_for(const spin::Load* loads, unsigned count, Nanoseconds patience) {
+  WaitWords wait{};
+  for (; wait.count < count; ++wait.count) {
+    const spin::Load& load = loads[wait.count];
+    wait.words[wait.count] = {load.address, load.value, load.width};
+  }
+  wait.patience = patience;
+  return wait;
+}
+
+// Reads what the thread itself is about to read: it may be read as well as by the thread.
+inline bool read_directly(std::uint64_t address, unsigned bytes, std::uint64_t& value) {
+  value = read_word(address, bytes);
+  return true;
+}
+
+}  // namespace roost
