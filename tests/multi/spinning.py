@@ -15,8 +15,8 @@ def loops_rewritten(stderr: bytes) -> int:
 @cases("off", "preempt", "rewrite")
 def test_pure_spinners_end_on_one_core(world: World, mode: str):
     instance = world.roost.new_instance("spinning")
-    program = world.start(world.program("busy_wait", folder="posix"), instance, "--cores", "1", "--spin", mode,
-                          "--stats")
+    command = world.program("busy_wait", folder="posix")
+    program = world.start(command, instance, "--cores", "1", "--spin", mode, "--stats")
     outcome = program.wait(60)
     require_success(outcome, "busy_wait")
     world.require_gone(instance)
