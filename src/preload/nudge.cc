@@ -113,7 +113,9 @@ void nudges_start(SpinMode wanted) {
   struct sigaction action {};
   action.sa_sigaction = on_nudge;
   // NODEFER: a thread that yields inside the handler keeps its signal mask as the program set it.
-  action.sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK | SA_NODEFER;
+  // Not ONSTACK: the alternate stacks of programs are made for less. (Go, whose own stacks are too
+  // small, sets the flag for all handlers of others.)
+  action.sa_flags = SA_SIGINFO | SA_RESTART | SA_NODEFER;
   if (real_sigaction(kSignal, &action, nullptr) != 0) return;
   taken.store(true, std::memory_order_release);
   runtime_accept_nudges(kSignal);

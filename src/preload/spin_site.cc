@@ -170,26 +170,37 @@ bool rewrite(Site& site) {
   return false;
 }
 
-bool rewrite_branch(const spin::BackwardBranch& branch, const spin::WaitProof& proof,
-                    const spin::CodeWindow& code) {
-  if (Site* known = find_site(branch.address)) return known->rewritten;
-  unsigned n = n_sites.load(std::memory_order_relaxed);
-  if (n == kMaxSites) return false;
-  Site& site = sites[n];
-  site.branch = branch.address;
-  site.target = branch.target;
-  site.steps = proof.steps;
-  site.code = code;
-  site.rewritten = rewrite(site);
-  n_sites.store(n + 1, std::memory_order_release);
-  return site.rewritten;
+// False once the object was unloaded and something else lies there.
+bool in_place(const Site& site) {
+  const spin::Detour& detour = site.detour;
+  return memcmp(reinterpret_cast<void*>(detour.displacement_address), &detour.displacement,
+                detour.displacement_size) == 0;
 }
 
-void copy_into(spin::CodeWindow& code, std::uint64_t at, const std::uint8_t* bytes,
-               std::size_t size) {
+bool rewrite_branch(const spin::BackwardBranch& branch, const spin::WaitProof& proof,
+                    const spin::CodeWindow& code) {
+  unsigned n = n_sites.load(std::memory_order_relaxed);
+  Site* site = find_site(branch.address);
+  if (site && (!site->rewritten || in_place(*site))) return site->rewritten;
+  if (!site && n == kMaxSites) return false;
+  bool is_new = !site;
+  if (is_new) site = &sites[n];
+  site->branch = branch.address;
+  site->target = branch.target;
+  site->steps = proof.steps;
+  site->code = code;
+  site->rewritten = rewrite(*site);
+  if (is_new) n_sites.store(n + 1, std::memory_order_release);
+  return site->rewritten;
+}
+
+// Puts `before` where the copy of the code has `now`.
+void put_back(spin::CodeWindow& code, std::uint64_t at, const void* now, const std::uint8_t* before,
+              std::size_t size) {
+  const auto* changed = static_cast<const std::uint8_t*>(now);
   for (std::size_t i = 0; i < size; ++i) {
     std::uint64_t offset = at + i - code.address;
-    if (offset < code.size) code.bytes[offset] = bytes[i];
+    if (offset < code.size && code.bytes[offset] == changed[i]) code.bytes[offset] = before[i];
   }
 }
 
@@ -227,11 +238,21 @@ void undo_rewrites(spin::CodeWindow& code) {
   for (unsigned i = 0; i < n_sites.load(std::memory_order_acquire); ++i) {
     const Site& site = sites[i];
     if (!site.rewritten) continue;
-    copy_into(code, site.detour.displacement_address, site.displacement_before,
-              site.detour.displacement_size);
-    for (unsigned k = 0; k < site.detour.n_hops; ++k)
-      copy_into(code, site.detour.hops[k].address, site.hops_before[k], site.detour.hops[k].size);
+    const spin::Detour& detour = site.detour;
+    put_back(code, detour.displacement_address, &detour.displacement, site.displacement_before,
+             detour.displacement_size);
+    for (unsigned k = 0; k < detour.n_hops; ++k) {
+      const spin::Hop& hop = detour.hops[k];
+      put_back(code, hop.address, hop.bytes, site.hops_before[k], hop.size);
+    }
   }
+}
+
+unsigned rewritten_loops() {
+  unsigned count = 0;
+  for (unsigned i = 0; i < n_sites.load(std::memory_order_acquire); ++i)
+    count += sites[i].rewritten;
+  return count;
 }
 
 void spin_sites_after_fork() { busy.store(false, std::memory_order_relaxed); }
@@ -244,6 +265,7 @@ namespace roost {
 bool spin_sites_start() { return false; }
 bool rewrite_wait_loop(const spin::WaitProof&, const spin::CodeWindow&) { return false; }
 void undo_rewrites(spin::CodeWindow&) {}
+unsigned rewritten_loops() { return 0; }
 void spin_sites_after_fork() {}
 }  // namespace roost
 

@@ -16,11 +16,14 @@ bool spin_sites_start();
 // that is remembered. For signal handlers as well; says false where another thread is at it.
 bool rewrite_wait_loop(const spin::WaitProof& proof, const spin::CodeWindow& code);
 
-// Gives the core away after a proof. Says what the caller waits for if that is one word.
+// Gives the core away after a proof, and says for which words the caller waits if all are known.
 void yield_after(const spin::WaitProof& proof);
 
 // Puts the program's own code back into a copy of it.
 void undo_rewrites(spin::CodeWindow& code);
+
+// How many loops of this process have been rewritten.
+unsigned rewritten_loops();
 
 // In the child of a fork, where nobody else can be at it.
 void spin_sites_after_fork();

@@ -13,6 +13,7 @@ namespace roost {
 namespace {
 
 constexpr Nanoseconds kBusyTick = 4'000'000;    // while threads wait for cores
+constexpr Nanoseconds kSpinTick = 1'000'000;    // while threads are found to wait by spinning
 constexpr Nanoseconds kQuietTick = 10'000'000;  // otherwise; deaths wake the leader at once
 constexpr std::uint32_t kGraceTicks = 2;
 
@@ -21,10 +22,13 @@ ProcessIndex process = kNoProcess;
 LibcThreads libc_threads;
 std::atomic<std::uint32_t> started{0};
 
+constexpr unsigned kExpectSpinning = 16;
+
 // The leader's memory between looks.
 std::uint32_t last_passes[1024];
 Nanoseconds last_moved[1024];
 bool nudged[1024];       // the owner was asked since then whether it waits
+unsigned spin_ticks;     // for so many looks to come spinning is expected
 Nanoseconds patience;    // the policy's parameter of that name
 Nanoseconds busy_since;  // since when threads have been waiting for cores, 0: none are
 struct Watch {
@@ -121,6 +125,7 @@ void watch_core(Segment& s, CoreIndex core, Nanoseconds now) {
   last_passes[core] = passes;
   if (moved) {
     last_moved[core] = now;
+    if (nudged[core]) spin_ticks = kExpectSpinning;
     nudged[core] = false;
     return;
   }
@@ -147,7 +152,8 @@ void lead() {
   for (;;) {
     keeper_look(*segment, process);
     bool busy = runtime_ledger().any_queued();
-    timespec timeout = os::to_timespec(busy ? kBusyTick : kQuietTick);
+    if (spin_ticks) --spin_ticks;
+    timespec timeout = os::to_timespec(!busy ? kQuietTick : spin_ticks ? kSpinTick : kBusyTick);
     long polled = os::raw_syscall(SYS_ppoll, os::arg(pidfds), watched_end, os::arg(&timeout), 0, 0);
     // More processes than this one may have files: then the start times are asked, at every tick.
     if (polled < 0 && polled != -EINTR) os::raw_syscall(SYS_nanosleep, os::arg(&timeout), 0);

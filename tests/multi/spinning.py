@@ -1,20 +1,35 @@
 """Programs that wait by spinning, on fewer cores than they have threads, in every --spin mode."""
 
-from world import World, cases, require_success
+import platform
+import re
+
+from world import World, cases, require, require_success
+
+
+def loops_rewritten(stderr: bytes) -> int:
+    found = re.search(rb"loops rewritten (\d+)", stderr)
+    require(found, f"--stats printed {stderr!r}")
+    return int(found[1])
 
 
 @cases("off", "preempt", "rewrite")
 def test_pure_spinners_end_on_one_core(world: World, mode: str):
     instance = world.roost.new_instance("spinning")
-    program = world.start(world.posix_program("busy_wait"), instance, "--cores", "1", "--spin", mode)
-    require_success(program.wait(60), "busy_wait")
+    command = world.program("busy_wait", folder="posix")
+    program = world.start(command, instance, "--cores", "1", "--spin", mode, "--stats")
+    outcome = program.wait(60)
+    require_success(outcome, "busy_wait")
     world.require_gone(instance)
+    if mode == "rewrite" and platform.machine() == "x86_64":
+        require(loops_rewritten(outcome.stderr) > 0, "no loop was rewritten")
+    else:
+        require(loops_rewritten(outcome.stderr) == 0, f"a loop was rewritten in mode {mode}")
 
 
 @cases("preempt", "rewrite")
 def test_spinners_of_two_programs_share_one_core(world: World, mode: str):
     instance = world.roost.new_instance("spinning")
-    command = world.posix_program("busy_wait")
+    command = world.program("busy_wait", folder="posix")
     both = [world.start(command, instance, "--cores", "1", "--spin", mode) for _ in range(2)]
     for program in both:
         require_success(program.wait(90), "busy_wait")

@@ -65,12 +65,6 @@ class World:
         require(path.exists(), f"{path} is not built")
         return [str(path), *map(str, arguments)]
 
-    def posix_program(self, name: str) -> list[str]:
-        """The command line of a program of tests/posix."""
-        path = self._programs.parent / "posix" / name
-        require(path.exists(), f"{path} is not built")
-        return [str(path)]
-
     def start(self, argv, instance: str, *options: str, **how) -> Running:
         """Starts a program under roost."""
         return self.start_plain(self.roost.command(argv, instance, *options), **how)
