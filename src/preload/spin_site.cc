@@ -14,6 +14,7 @@ namespace roost {
 void yield_after(const spin::WaitProof& proof) {
   static_assert(spin::kMaxLoads <= WaitWords::kMax);
   WaitWords wait = wait_for(proof.loads, proof.n_loads, kMemoryPatience);
+  DeferCancellation deferred;
   yield_core(proof.all_loads && proof.n_loads > 0 ? &wait : nullptr);
 }
 

@@ -99,6 +99,7 @@ int roost_yield_from(const YieldFrame* frame) {
   }
   WaitWords wait;
   bool known = runtime_ledger().any_queued() && find_wait(*frame, wait);
+  DeferCancellation deferred;
   yield(known ? &wait : nullptr);
   return 0;
 }

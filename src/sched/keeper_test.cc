@@ -6,6 +6,7 @@
 #include <pthread.h>
 #include <sched.h>
 
+#include <atomic>
 #include <thread>
 
 #include "os/child_test.h"
@@ -79,6 +80,52 @@ TEST_F(OneCore, the_first_thread_has_the_core_and_returns_it) {
               runtime_stop();
               EXPECT_OR_COMPLAIN(!runtime_active() && !self.record);
               EXPECT_OR_COMPLAIN(!instance.exists());
+              return "";
+            }),
+            "");
+}
+
+TEST_F(OneCore, a_thread_whose_core_stays_idle_while_it_waits_is_pinned_no_more) {
+  EXPECT_EQ(in_child([&]() -> std::string {
+              EXPECT_OR_COMPLAIN(start() == 0);
+              const auto& record = *self.record;
+              for (int wait = 0; wait < 4; ++wait) {
+                EXPECT_OR_COMPLAIN(record.pinned_to == 0);
+                enter_external();
+                leave_external();
+              }
+              EXPECT_OR_COMPLAIN(has_core() && record.pinned_to == kNoCore);
+              enter_external();
+              std::atomic<bool> taken = false;
+              std::thread other([&] {
+                if (!thread_attach()) _exit(1);
+                taken = true;
+                // Until the waiter sleeps: before that it may still find the core free by itself.
+                while (!(record.state & kSleeping)) sched_yield();
+                thread_detach();
+              });
+              while (!taken) sched_yield();
+              leave_external();  // waits for the other, and is pinned by the grant
+              other.join();
+              EXPECT_OR_COMPLAIN(has_core() && record.pinned_to == 0);
+              runtime_stop();
+              return "";
+            }),
+            "");
+}
+
+TEST_F(OneCore, who_jumps_out_of_a_wait_has_a_core_again) {
+  EXPECT_EQ(in_child([&]() -> std::string {
+              EXPECT_OR_COMPLAIN(start() == 0);
+              abandon_wait();
+              EXPECT_OR_COMPLAIN(has_core() && can_park());
+              enter_external();
+              EXPECT_OR_COMPLAIN(!can_park());
+              abandon_wait();
+              EXPECT_OR_COMPLAIN(has_core() && can_park());
+              leave_external();
+              EXPECT_OR_COMPLAIN(has_core() && can_park());
+              runtime_stop();
               return "";
             }),
             "");

@@ -2,7 +2,8 @@
 
     python3 python_record.py OUTCOMES MODULE [SHARD OF]
 
-With SHARD and OF only every OF-th test class of the module runs, starting at class SHARD.
+With SHARD and OF only every OF-th test class of the module runs, starting at class SHARD. Classes
+that hang by themselves where the kernel offers a kind of socket that leads nowhere are left out.
 Each test adds a line "start" before it and a line with its outcome after it, as JSON, so that a
 crash or a hang is put down to the test in which it happened. unittest's own output is no good for
 that: tests print in between, and the XML report exists only when all went well.
@@ -74,6 +75,9 @@ class Recorder(unittest.TestResult):
             self._failure(test, "failed", error)
 
 
+HANG_BY_THEMSELVES = {"ThreadedVSOCKSocketStreamTest"}
+
+
 def cases(suite):
     """The single tests of a suite, in order."""
     for test in suite:
@@ -87,6 +91,8 @@ def shard_of(suite, shard, of):
     classes = []
     chosen = unittest.TestSuite()
     for test in cases(suite):
+        if type(test).__name__ in HANG_BY_THEMSELVES:
+            continue
         if type(test) not in classes:
             classes.append(type(test))
         if classes.index(type(test)) % of == shard:

@@ -1,4 +1,4 @@
-"""Python's own tests of threads and processes, from the distribution's test package: every single
+"""Python's own tests of threads, processes and I/O, from the distribution's test package: every single
 test must end under roost as it ends without."""
 
 import json
@@ -13,17 +13,25 @@ from suite import Comparison, Context, tail
 PYTHON = "/usr/bin/python3"  # the distribution's, to which the test package belongs
 HERE = Path(__file__).resolve().parent
 
-# Modules and into how many shards each is cut. They mostly sleep, so three at a time load two cores
-# by about a third; in one piece test_concurrent_futures alone would take as long as all shards do.
+# Modules and into how many shards each is cut. They mostly sleep, so four at a time load two cores
+# by about half; in one piece test_concurrent_futures alone would take as long as all shards do.
 MODULES = {
     "test_concurrent_futures": 3,
     "test_multiprocessing_fork": 2,
     "test_subprocess": 1,
     "test_threading": 1,
+    "test_signal": 2,
+    "test_socket": 1,
+    "test_selectors": 1,
+    "test_asyncio.test_events": 1,
+    "test_asyncio.test_sock_lowlevel": 1,
+    "test_eintr": 1,
+    "test_epoll": 1,
+    "test_select": 1,
     "test_queue": 1,
     "test_thread": 1,
 }
-LANES = 3
+LANES = 4
 TIMEOUT = 300  # seconds a shard; the longest needs about 60 without roost
 
 PASSED = ("ok", "expected failure")

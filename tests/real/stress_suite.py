@@ -1,4 +1,5 @@
-"""stress-ng's classes for threads and locks: same verdict of its own checks, same work done."""
+"""stress-ng's classes for threads, locks, I/O, processes and scheduling: the same verdict of its own
+checks and the same work done."""
 
 import re
 
@@ -6,13 +7,21 @@ from harness.process import Outcome
 
 from suite import Comparison, Context, both_sides, missing, same_status
 
-# Class: operations to do and seconds to do them in. All but sem end long before their time is up:
-# the last sem worker always waits for it.
+# Class: operations to do and seconds to do them in. All but sem, yield and schedpolicy end long
+# before their time is up; those may use all of it whatever they have done.
 CLASSES = {
     "pthread": (4000, 10),
     "mutex": (400_000, 10),
     "sem": (100_000, 3),
     "futex": (40_000, 10),
+    "poll": (60_000, 10),
+    "epoll": (10_000, 10),
+    "pipe": (300_000, 10),
+    "sock": (200, 10),
+    "fork": (800, 10),
+    "vfork": (5000, 10),
+    "yield": (20_000, 2),
+    "schedpolicy": (5000, 2),
 }
 WORKERS = 2
 
