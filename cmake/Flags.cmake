@@ -34,4 +34,7 @@ target_compile_options(
   ${ROOST_WARNINGS} -O2 -g -fvisibility=hidden -ftls-model=initial-exec -fno-plt
   $<$<COMPILE_LANGUAGE:CXX>:-fno-exceptions -fno-rtti -fno-threadsafe-statics
   -fvisibility-inlines-hidden>)
-target_compile_definitions(roost_guest_flags INTERFACE _GNU_SOURCE)
+target_compile_definitions(roost_guest_flags INTERFACE _GNU_SOURCE ROOST_GUEST)
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
+  target_compile_options(roost_guest_flags INTERFACE -mno-red-zone)  # os/raw_syscall.h calls
+endif()

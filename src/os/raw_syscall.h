@@ -3,6 +3,11 @@
 //
 // Everything Roost asks of the kernel goes through here and sys.h, because libc's own entry points
 // may be interposed by Roost itself and would overwrite the host program's errno.
+//
+// Inside programs (ROOST_GUEST) the instruction itself is reached by an indirect call, so that it
+// can be libc's: where a thread's inline system calls are trapped (preload/trap.h), only those in
+// libc's text go through, and ours must. Costs about a nanosecond. Needs -mno-red-zone, as the call
+// pushes.
 #pragma once
 
 #include <sys/syscall.h>
@@ -10,18 +15,26 @@
 namespace roost::os {
 
 #if defined(__x86_64__)
+#if defined(ROOST_GUEST)
+// Points at a `syscall; ret`: one of this library until the trap is set up, then libc's.
+extern "C" __attribute__((visibility("hidden"))) const void* roost_syscall_gate;
+#define ROOST_SYSCALL "call *roost_syscall_gate(%%rip)"
+#else
+#define ROOST_SYSCALL "syscall"
+#endif
 inline long raw_syscall(long number, long a = 0, long b = 0, long c = 0, long d = 0, long e = 0,
                         long f = 0) {
   long result;
   register long r10 asm("r10") = d;
   register long r8 asm("r8") = e;
   register long r9 asm("r9") = f;
-  asm volatile("syscall"
+  asm volatile(ROOST_SYSCALL
                : "=a"(result)
                : "a"(number), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9)
                : "rcx", "r11", "memory");
   return result;
 }
+#undef ROOST_SYSCALL
 #elif defined(__aarch64__)
 inline long raw_syscall(long number, long a = 0, long b = 0, long c = 0, long d = 0, long e = 0,
                         long f = 0) {

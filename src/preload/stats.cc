@@ -3,6 +3,7 @@
 
 #include "base/text.h"
 #include "os/sys.h"
+#include "preload/trap.h"
 #include "sched/runtime.h"
 
 namespace roost {
@@ -29,7 +30,7 @@ void print_stats(const Segment& segment) {
   const char* const names[] = {", grants ",     ", switches ", ", yields ",
                                ", migrations ", ", rescues ",  ", shares "};
   for (int k = 0; k < kCounters; ++k) text << names[k] << sums[k];
-  text << '\n';
+  text << ", traps " << trap_count() << '\n';
   os::write(2, text.c_str(), text.length());
 }
 

@@ -1,0 +1,49 @@
+// What the trap's files share: the process's state, and the thread's.
+#pragma once
+
+#include <signal.h>
+
+#include <atomic>
+#include <cstdint>
+
+namespace roost {
+
+enum class TrapState : std::uint8_t {
+  off,       // not asked for, or not to be had
+  watching,  // no object with inline calls is known yet
+  wanted,    // every managed thread traps
+  given_up,  // trapped once, no longer
+};
+extern std::atomic<TrapState> trap_state;
+extern std::atomic<std::uint64_t> trapped_calls;
+
+struct TrapSelf {
+  bool enabled = false;         // the kernel dispatches this thread's calls to us
+  bool blocks_sigsys = false;   // so the thread believes
+  bool holds_sigsys = false;    // one was sent meanwhile
+  std::uint8_t looks_left = 0;  // after a dlopen, while no new object has appeared
+  siginfo_t held = {};
+};
+extern constinit thread_local TrapSelf trap_self
+    __attribute__((tls_model("initial-exec"), visibility("hidden")));
+
+// Read by the kernel at each system call outside libc: 0 lets it through, 1 traps it.
+extern "C" constinit thread_local volatile char roost_trap_selector
+    __attribute__((tls_model("initial-exec"), visibility("hidden")));
+inline constexpr char kAllow = 0, kTrap = 1;
+
+// The SIGSYS handler (trap_handler.cc).
+void on_sigsys(int signal, siginfo_t* info, void* context);
+
+// Whether the program has loaded an object with inline calls that wait (trap_objects.cc). Looks
+// only at objects it has not seen yet.
+bool inline_waits_loaded();
+// Whether objects may have come since the last look.
+bool objects_may_be_new();
+// Libc's text; false if it cannot be found.
+struct TextRange {
+  std::uintptr_t start, length;
+};
+bool find_libc_text(TextRange& range);
+
+}  // namespace roost
