@@ -35,6 +35,3 @@ target_compile_options(
   $<$<COMPILE_LANGUAGE:CXX>:-fno-exceptions -fno-rtti -fno-threadsafe-statics
   -fvisibility-inlines-hidden>)
 target_compile_definitions(roost_guest_flags INTERFACE _GNU_SOURCE ROOST_GUEST)
-if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
-  target_compile_options(roost_guest_flags INTERFACE -mno-red-zone)  # os/raw_syscall.h calls
-endif()

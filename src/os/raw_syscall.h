@@ -4,10 +4,9 @@
 // Everything Roost asks of the kernel goes through here and sys.h, because libc's own entry points
 // may be interposed by Roost itself and would overwrite the host program's errno.
 //
-// Inside programs (ROOST_GUEST) the instruction itself is reached by an indirect call, so that it
-// can be libc's: where a thread's inline system calls are trapped (preload/trap.h), only those in
-// libc's text go through, and ours must. Costs about a nanosecond. Needs -mno-red-zone, as the call
-// pushes.
+// Where a thread's inline system calls are trapped (preload/trap.h), its selector lets ours
+// through. Every call arms the trap again, so a signal handler that jumped out of one leaves no gap
+// for long; one that armed it within a call has that call trapped, and made again. About 2 ns.
 #pragma once
 
 #include <sys/syscall.h>
@@ -16,11 +15,19 @@ namespace roost::os {
 
 #if defined(__x86_64__)
 #if defined(ROOST_GUEST)
-// Points at a `syscall; ret`: one of this library until the trap is set up, then libc's.
-extern "C" __attribute__((visibility("hidden"))) const void* roost_syscall_gate;
-#define ROOST_SYSCALL "call *roost_syscall_gate(%%rip)"
+// `now` is read by the kernel at system calls from outside libc: 0 lets them through, 1 traps them.
+// `armed` is what it is to be in the program's own code.
+struct TrapSelector {
+  volatile char now;
+  volatile char armed;
+};
+extern "C" constinit thread_local TrapSelector roost_trap_selector
+    __attribute__((tls_model("initial-exec"), visibility("hidden")));
+inline void let_calls_through() { roost_trap_selector.now = 0; }
+inline void trap_calls_again() { roost_trap_selector.now = roost_trap_selector.armed; }
 #else
-#define ROOST_SYSCALL "syscall"
+inline void let_calls_through() {}
+inline void trap_calls_again() {}
 #endif
 inline long raw_syscall(long number, long a = 0, long b = 0, long c = 0, long d = 0, long e = 0,
                         long f = 0) {
@@ -28,13 +35,14 @@ inline long raw_syscall(long number, long a = 0, long b = 0, long c = 0, long d 
   register long r10 asm("r10") = d;
   register long r8 asm("r8") = e;
   register long r9 asm("r9") = f;
-  asm volatile(ROOST_SYSCALL
+  let_calls_through();
+  asm volatile("syscall"
                : "=a"(result)
                : "a"(number), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9)
                : "rcx", "r11", "memory");
+  trap_calls_again();
   return result;
 }
-#undef ROOST_SYSCALL
 #elif defined(__aarch64__)
 inline long raw_syscall(long number, long a = 0, long b = 0, long c = 0, long d = 0, long e = 0,
                         long f = 0) {

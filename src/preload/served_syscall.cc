@@ -4,6 +4,7 @@
 // or code that Roost does not see, so the word must be waited on for real.
 #include "preload/served_syscall.h"
 
+#include <errno.h>
 #include <linux/futex.h>
 #include <sys/syscall.h>
 
@@ -17,8 +18,14 @@
 namespace roost {
 namespace {
 
+// By libc's instruction, from where the kernel never traps: Roost's own calls let the inline ones of
+// a signal handler that interrupts them go through.
 long in_kernel(const SystemCall& s) {
-  return os::raw_syscall(s.number, s.a, s.b, s.c, s.d, s.e, s.f);
+  int saved = errno;
+  long result = real::syscall(s.number, s.a, s.b, s.c, s.d, s.e, s.f);
+  if (result == -1) result = -errno;
+  errno = saved;
+  return result;
 }
 
 bool futex_blocks(const SystemCall& s) {

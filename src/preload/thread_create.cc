@@ -134,7 +134,7 @@ bool finish(Thread* t, void* result) {
   threads_lock.release();
   if (!stays) {
     apply_inherited(before);
-    trap_thread_starts();
+    trap_thread_resumes();
     return false;
   }
   discard_own_signals();
@@ -147,7 +147,7 @@ void await_next_start(Thread* t) {
   while (!t->assigned.exchange(false, std::memory_order_acquire)) park(nullptr, false);
   errno = 0;
   apply_inherited(t->inherited);
-  trap_thread_starts();
+  trap_thread_resumes();
 }
 
 void complain_once_about_records() {

@@ -1,6 +1,7 @@
 // When a thread's inline system calls are trapped.
 #include "preload/trap.h"
 
+#include <gnu/libc-version.h>
 #include <string.h>
 #include <sys/prctl.h>
 
@@ -20,9 +21,8 @@ namespace roost {
 std::atomic<TrapState> trap_state{TrapState::off};
 std::atomic<std::uint64_t> trapped_calls{0};
 constinit thread_local TrapSelf trap_self;
-extern "C" {
-constinit thread_local volatile char roost_trap_selector = kAllow;
-}
+const void* syscall_in_libc;
+TextRange own_text;
 
 #if defined(__x86_64__)
 namespace {
@@ -34,22 +34,21 @@ bool on_request;  // not found out
 constinit Lock setup_lock;
 TextRange libc_text;
 
-// A `syscall; ret` in libc, for Roost's own calls.
-const void* gate_in_libc() {
-  auto* code = static_cast<const unsigned char*>(find_real("getppid", nullptr, true));
-  auto address = reinterpret_cast<std::uintptr_t>(code);
-  if (address - libc_text.start >= libc_text.length) return nullptr;
-  for (int i = 0; i < 16; ++i) {
-    if (code[i] == 0x0f && code[i + 1] == 0x05 && code[i + 2] == 0xc3) return code + i;
-  }
-  return nullptr;
+bool find_texts() {
+  auto* code = reinterpret_cast<const unsigned char*>(&gnu_get_libc_version);
+  if (!find_text(code, libc_text) ||
+      !find_text(reinterpret_cast<const void*>(&on_sigsys), own_text))
+    return false;
+  code = reinterpret_cast<const unsigned char*>(libc_text.start);
+  syscall_in_libc = memmem(code, libc_text.length, "\x0f\x05", 2);
+  return syscall_in_libc && real::syscall.get();  // the handler must not have to look for it
 }
 
 long dispatch(int mode) {
   if (mode == kDispatchOff) return os::raw_syscall(SYS_prctl, kSetSyscallUserDispatch, mode);
   return os::raw_syscall(SYS_prctl, kSetSyscallUserDispatch, mode,
                          static_cast<long>(libc_text.start), static_cast<long>(libc_text.length),
-                         os::arg(const_cast<char*>(&roost_trap_selector)));
+                         os::arg(const_cast<char*>(&os::roost_trap_selector.now)));
 }
 
 bool filtered() {
@@ -72,9 +71,7 @@ bool permitted() {
   return status == 0;
 }
 
-bool set_up() {
-  return find_libc_text(libc_text) && gate_in_libc() && permitted() && own_sigsys(on_sigsys);
-}
+bool set_up() { return find_texts() && permitted() && own_sigsys(on_sigsys); }
 
 // Where the vDSO itself has to ask the kernel for the time, each look at a clock would be a trap.
 bool clock_traps() {
@@ -84,15 +81,16 @@ bool clock_traps() {
   return trapped_calls.load(std::memory_order_relaxed) != before;
 }
 
+void select(char selector) {
+  os::roost_trap_selector.armed = selector;
+  os::roost_trap_selector.now = selector;
+}
+
 void enable_here() {
-  if (trap_self.enabled) {
-    roost_trap_selector = kTrap;
-    return;
-  }
   hide_blocked_sigsys();
-  if (dispatch(kDispatchOn) != 0) return;
+  if (!trap_self.enabled && dispatch(kDispatchOn) != 0) return;
   trap_self.enabled = true;
-  roost_trap_selector = kTrap;
+  select(1);
 }
 
 void say_unavailable() {
@@ -110,7 +108,6 @@ void begin() {
     if (trap_state.load(std::memory_order_relaxed) != TrapState::watching) return;
     bool usable = set_up();
     if (usable) {
-      __atomic_store_n(&os::roost_syscall_gate, gate_in_libc(), __ATOMIC_RELEASE);
       trap_state.store(TrapState::wanted, std::memory_order_release);
       enable_here();
       usable = trap_self.enabled && (on_request || !clock_traps());
@@ -163,7 +160,12 @@ void trap_thread_starts() {
   if (trap_state.load(std::memory_order_acquire) == TrapState::wanted) enable_here();
 }
 
-void trap_thread_pauses() { roost_trap_selector = kAllow; }
+void trap_thread_pauses() { select(0); }
+
+void trap_thread_resumes() {
+  if (trap_self.enabled && trap_state.load(std::memory_order_relaxed) == TrapState::wanted)
+    select(1);
+}
 
 void trap_before_thread() {
   if (trap_state.load(std::memory_order_relaxed) == TrapState::watching && !inside_roost() &&
@@ -175,20 +177,21 @@ void trap_after_fork() {
   setup_lock.reset();
   trap_self.enabled = false;
   trap_self.holds_sigsys = false;
-  roost_trap_selector = kAllow;
+  select(0);
   if (self.record && trap_state.load(std::memory_order_relaxed) == TrapState::wanted) enable_here();
 }
 
 void trap_give_up() {
   if (!trap_configured()) return;
   trap_state.store(TrapState::given_up, std::memory_order_release);
-  roost_trap_selector = kAllow;
+  select(0);
   if (trap_self.enabled && dispatch(kDispatchOff) == 0) trap_self.enabled = false;
 }
 #else
 void trap_configure(TrapMode) {}
 void trap_thread_starts() {}
 void trap_thread_pauses() {}
+void trap_thread_resumes() {}
 void trap_before_thread() {}
 void trap_after_fork() {}
 void trap_give_up() {}

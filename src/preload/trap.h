@@ -4,8 +4,8 @@
 // Syscall User Dispatch (Linux 5.11, x86-64) sends such calls of a thread to a SIGSYS handler.
 // Calls that wait, yield or concern affinity are treated there as their wrappers treat them; every
 // other is made again from a stub with the program's registers, stack and mask. Libc's text is the
-// range of addresses from which calls go through; Roost's own go through an instruction there
-// (os/raw_syscall.h). See docs/design/004-syscall-trap.md.
+// range of addresses from which calls go through; Roost's own go through by a selector that
+// the kernel looks at (os/raw_syscall.h). See docs/design/004-syscall-trap.md.
 //
 // A trap costs about 3 us, and an ordinary system call of a thread that has it about 60 ns more. So
 // threads get it only in a process that creates threads and has an object with such calls, or on
@@ -25,8 +25,10 @@ bool trap_configured();
 
 // The calling thread is managed from now on; its inline calls are trapped if the process wants it.
 void trap_thread_starts();
-// It is no longer, or waits in the cache: they go to the kernel. Undone by trap_thread_starts.
+// It is no longer, or waits in the cache: they go to the kernel. Undone by trap_thread_starts, or
+// trap_thread_resumes if nothing else has changed.
 void trap_thread_pauses();
+void trap_thread_resumes();
 // Before a thread is created: the objects loaded by now are looked at, if that is still open.
 void trap_before_thread();
 // In the child of a fork, where the kernel has cleared the trap.

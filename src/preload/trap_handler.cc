@@ -32,8 +32,8 @@ constexpr greg_t kInstructionBytes = 2;
 using Site = std::atomic<std::uintptr_t>;
 constexpr unsigned kPlainStubs = 256, kCloneStubs = 32;  // as in trap_stubs.S
 extern "C" {
-extern __attribute__((visibility("hidden"))) const char roost_trap_stubs[], roost_trap_stubs_end[],
-    roost_plain_stubs[], roost_clone_stubs[], roost_fork_stubs[];
+extern __attribute__((visibility("hidden"))) const char roost_plain_stubs[], roost_clone_stubs[],
+    roost_fork_stubs[];
 extern __attribute__((visibility("hidden"))) Site roost_plain_sites[kPlainStubs],
     roost_clone_sites[kCloneStubs], roost_fork_sites[kCloneStubs];
 }
@@ -93,7 +93,7 @@ const StubTable& table_for(const SystemCall& call) {
 // Goes back to the call's own place and lets it through; the trap is armed again at the thread's
 // next scheduling point.
 void make_again_in_place(greg_t* registers) {
-  roost_trap_selector = kAllow;
+  os::let_calls_through();
   registers[REG_RIP] -= kInstructionBytes;
   roost_seen_epoch = kLookAgain;
 }
@@ -101,32 +101,28 @@ void make_again_in_place(greg_t* registers) {
 void make_again(const SystemCall& call, greg_t* registers) {
   const char* stub = table_for(call).stub_for(static_cast<std::uintptr_t>(registers[REG_RIP]));
   if (!stub) return make_again_in_place(registers);
-  roost_trap_selector = kAllow;
+  os::let_calls_through();
   registers[REG_RIP] = os::arg(stub);
-}
-
-bool in_stub(greg_t address) {
-  return address >= os::arg(roost_trap_stubs) && address < os::arg(roost_trap_stubs_end);
 }
 
 void serve(ucontext_t* context, const siginfo_t* info) {
   greg_t* registers = context->uc_mcontext.gregs;
-  if (in_stub(registers[REG_RIP])) {
-    // A signal handler between trap and stub passed a scheduling point, which armed the trap.
-    roost_trap_selector = kAllow;
+  if (own_text.contains(static_cast<std::uintptr_t>(registers[REG_RIP]))) {
+    // A signal handler armed the trap between a selector's change and the call it was for.
+    os::let_calls_through();
     registers[REG_RIP] -= kInstructionBytes;
     return;
   }
   bool given_up = trap_state.load(std::memory_order_acquire) != TrapState::wanted;
   if (given_up || !self.record || info->si_arch != AUDIT_ARCH_X86_64) {
     make_again_in_place(registers);
-    if (given_up) roost_seen_epoch = scheduling_epoch.load(std::memory_order_relaxed);
+    if (given_up) os::roost_trap_selector.armed = 0;
     return;
   }
   SystemCall call{registers[REG_RAX], registers[REG_RDI], registers[REG_RSI], registers[REG_RDX],
                   registers[REG_R10], registers[REG_R8],  registers[REG_R9]};
   if (call.number == SYS_rt_sigreturn) {
-    registers[REG_RIP] = os::arg(os::roost_syscall_gate);
+    registers[REG_RIP] = os::arg(syscall_in_libc);
     return;
   }
   long result;

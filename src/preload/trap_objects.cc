@@ -131,13 +131,17 @@ int by_text(dl_phdr_info* info, std::size_t, void* data) {
   return look->found;
 }
 
-int find_text(dl_phdr_info* info, std::size_t, void* data) {
-  auto* range = static_cast<TextRange*>(data);
-  if (!contains(info, reinterpret_cast<const void*>(&gnu_get_libc_version))) return 0;
+struct Wanted {
+  const void* inside;
+  TextRange* range;
+};
+int store_text(dl_phdr_info* info, std::size_t, void* data) {
+  auto* wanted = static_cast<Wanted*>(data);
+  if (!contains(info, wanted->inside)) return 0;
   for (int i = 0; i < info->dlpi_phnum; ++i) {
     const ElfW(Phdr)& segment = info->dlpi_phdr[i];
     if (segment.p_type != PT_LOAD || !(segment.p_flags & PF_X)) continue;
-    *range = {info->dlpi_addr + segment.p_vaddr, segment.p_memsz};
+    *wanted->range = {info->dlpi_addr + segment.p_vaddr, segment.p_memsz};
     return 1;
   }
   return 1;
@@ -145,9 +149,10 @@ int find_text(dl_phdr_info* info, std::size_t, void* data) {
 
 }  // namespace
 
-bool find_libc_text(TextRange& range) {
+bool find_text(const void* inside, TextRange& range) {
   range = {};
-  dl_iterate_phdr(find_text, &range);
+  Wanted wanted{inside, &range};
+  dl_iterate_phdr(store_text, &wanted);
   return range.length != 0;
 }
 

@@ -247,10 +247,10 @@ std::uint64_t take_believed_mask(std::uint64_t mask) {
   return mask & ~kSigsys;
 }
 
-AsTheProgramBelieves::AsTheProgramBelieves() : selector_(roost_trap_selector) {
+AsTheProgramBelieves::AsTheProgramBelieves() {
   if (!trap_configured()) return;
   if (trap_self.blocks_sigsys) {
-    roost_trap_selector = kAllow;
+    trap_thread_pauses();
     blocked_ = true;
     set_kernel_mask(SIG_BLOCK, kSigsys);
   }
@@ -270,7 +270,7 @@ AsTheProgramBelieves::~AsTheProgramBelieves() {
   }
   if (blocked_) {
     set_kernel_mask(SIG_UNBLOCK, kSigsys);
-    roost_trap_selector = selector_;
+    trap_thread_resumes();
   }
 }
 

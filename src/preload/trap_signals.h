@@ -48,7 +48,6 @@ class AsTheProgramBelieves {
  private:
   bool blocked_ = false;
   bool ignored_ = false;
-  char selector_;
 };
 
 }  // namespace roost

@@ -27,11 +27,6 @@ struct TrapSelf {
 extern constinit thread_local TrapSelf trap_self
     __attribute__((tls_model("initial-exec"), visibility("hidden")));
 
-// Read by the kernel at each system call outside libc: 0 lets it through, 1 traps it.
-extern "C" constinit thread_local volatile char roost_trap_selector
-    __attribute__((tls_model("initial-exec"), visibility("hidden")));
-inline constexpr char kAllow = 0, kTrap = 1;
-
 // The SIGSYS handler (trap_handler.cc).
 void on_sigsys(int signal, siginfo_t* info, void* context);
 
@@ -40,10 +35,17 @@ void on_sigsys(int signal, siginfo_t* info, void* context);
 bool inline_waits_loaded();
 // Whether objects may have come since the last look.
 bool objects_may_be_new();
-// Libc's text; false if it cannot be found.
+// The text of the object that `inside` lies in; false if there is none.
 struct TextRange {
   std::uintptr_t start, length;
+
+  bool contains(std::uintptr_t address) const { return address - start < length; }
 };
-bool find_libc_text(TextRange& range);
+bool find_text(const void* inside, TextRange& range);
+
+// Where a `syscall` instruction in libc's text is, from which the kernel lets calls through.
+extern const void* syscall_in_libc;
+// Libroost's own text.
+extern TextRange own_text;
 
 }  // namespace roost

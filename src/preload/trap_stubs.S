@@ -1,6 +1,6 @@
 // Where a trapped system call is made again with the program's registers, stack and signal mask.
 //
-// The trap's handler sets the thread's selector to "allow" and the program counter to the stub that
+// The trap's handler sets the thread's selector to let it through and the program counter to the stub that
 // belongs to the call's site; the stub makes the call, arms the trap again and jumps back to behind the
 // site. It uses no stack, so it serves calls that change or share it, and changes no register but rcx,
 // which ends with what the `syscall` instruction leaves there. A table has one stub a site, because
@@ -21,8 +21,6 @@ roost_clone_sites: .skip 8*CLONE_STUBS
 roost_fork_sites: .skip 8*CLONE_STUBS
 
         .text
-        .globl roost_trap_stubs, roost_trap_stubs_end
-        .hidden roost_trap_stubs, roost_trap_stubs_end
         .globl roost_plain_stubs, roost_clone_stubs, roost_fork_stubs
         .hidden roost_plain_stubs, roost_clone_stubs, roost_fork_stubs
 
@@ -32,7 +30,6 @@ roost_fork_sites: .skip 8*CLONE_STUBS
         .endm
 
         .p2align 5
-roost_trap_stubs:
 roost_plain_stubs:
         .set i, 0
         .rept PLAIN_STUBS
@@ -76,7 +73,6 @@ roost_fork_stubs:
         .p2align 6
         .set i, i+1
         .endr
-roost_trap_stubs_end:
 
 // A thread that opens objects looks at its next scheduling point, or at dlsym, whether they hold
 // inline system calls.
