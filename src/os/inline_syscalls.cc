@@ -52,6 +52,17 @@ bool number_before(const unsigned char* code, std::size_t end) {
   return false;
 }
 
+// The bytes are part of a displacement, as in a jump by 0x50f bytes: no compiler makes an
+// instruction of two zeros, and two 0xff are none.
+bool in_displacement(const unsigned char* code, std::size_t bytes, std::size_t i) {
+  if (i + 4 > bytes) return false;
+  return (code[i + 2] == 0 && code[i + 3] == 0) || (code[i + 2] == 0xff && code[i + 3] == 0xff);
+}
+
+bool is_waiting_call(const unsigned char* code, std::size_t bytes, std::size_t i) {
+  return !in_displacement(code, bytes, i) && number_before(code, i);
+}
+
 }  // namespace
 
 bool waits_inline(const unsigned char* code, std::size_t bytes) {
@@ -63,11 +74,11 @@ bool waits_inline(const unsigned char* code, std::size_t bytes) {
     auto hits = static_cast<unsigned>(_mm_movemask_epi8(
         _mm_and_si128(_mm_cmpeq_epi8(here, first), _mm_cmpeq_epi8(next, second))));
     for (; hits; hits &= hits - 1) {
-      if (number_before(code, i + static_cast<unsigned>(__builtin_ctz(hits)))) return true;
+      if (is_waiting_call(code, bytes, i + static_cast<unsigned>(__builtin_ctz(hits)))) return true;
     }
   }
   for (; i + 2 <= bytes; ++i) {
-    if (code[i] == 0x0f && code[i + 1] == 0x05 && number_before(code, i)) return true;
+    if (code[i] == 0x0f && code[i + 1] == 0x05 && is_waiting_call(code, bytes, i)) return true;
   }
   return false;
 }

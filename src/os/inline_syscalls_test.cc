@@ -59,6 +59,15 @@ TEST(InlineSyscalls, other_calls_and_no_calls_do_not_count) {
   EXPECT_FALSE(waits_inline(code.data(), 1));
 }
 
+TEST(InlineSyscalls, the_displacement_of_a_jump_does_not_count) {
+  for (unsigned char high : {0x00, 0xff}) {
+    Code code = mov(202);
+    code.insert(code.end(), {0x0f, 0x82, 0x0f, 0x05, high, high});  // jb
+    code.insert(code.end(), 40, kNop);
+    EXPECT_FALSE(waits_inline(code.data(), code.size()));
+  }
+}
+
 TEST(InlineSyscalls, nothing_behind_the_end_is_read) {
   Code code = mov(202);
   code.push_back(0x0f);  // the second byte is missing
