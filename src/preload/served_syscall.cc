@@ -6,11 +6,15 @@
 
 #include <errno.h>
 #include <linux/futex.h>
+#include <string.h>
 #include <sys/syscall.h>
 
 #include "preload/affinity.h"
+#include "preload/descriptor.h"
 #include "preload/inherit.h"
+#include "preload/nudge.h"
 #include "preload/process.h"
+#include "preload/syscall_wait.h"
 #include "preload/trap.h"
 #include "preload/trap_signals.h"
 #include "preload/wait.h"
@@ -18,8 +22,8 @@
 namespace roost {
 namespace {
 
-// By libc's instruction, from where the kernel never traps: Roost's own calls let the inline ones of
-// a signal handler that interrupts them go through.
+// By libc's instruction, from where the kernel never traps: Roost's own calls let the inline ones
+// of a signal handler that interrupts them go through.
 long in_kernel(const SystemCall& s) {
   int saved = errno;
   long result = real::syscall(s.number, s.a, s.b, s.c, s.d, s.e, s.f);
@@ -28,39 +32,51 @@ long in_kernel(const SystemCall& s) {
   return result;
 }
 
-bool futex_blocks(const SystemCall& s) {
-  switch (s.b & FUTEX_CMD_MASK) {
-    case FUTEX_WAIT:
-    case FUTEX_WAIT_BITSET:
-      // If the word has changed already it will not: the kernel judges the arguments.
-      return __atomic_load_n(reinterpret_cast<std::uint32_t*>(s.a), __ATOMIC_RELAXED) ==
+// A futex whose word has changed already: the kernel judges the arguments, and does not wait.
+bool word_differs(const SystemCall& s) {
+  long command = s.b & FUTEX_CMD_MASK;
+  return (command == FUTEX_WAIT || command == FUTEX_WAIT_BITSET) &&
+         __atomic_load_n(reinterpret_cast<std::uint32_t*>(s.a), __ATOMIC_RELAXED) !=
              static_cast<std::uint32_t>(s.c);
-    case FUTEX_LOCK_PI:
-    case FUTEX_WAIT_REQUEUE_PI:
-    case 13 /* FUTEX_LOCK_PI2 */:
-      return true;
-    default:
-      return false;
-  }
 }
 
 bool waits(const SystemCall& s) {
-  switch (s.number) {
-    case SYS_futex:
-      return futex_blocks(s);
-    case SYS_nanosleep:
-    case SYS_clock_nanosleep:
-    case 449 /* futex_waitv */:
-      return true;
-    default:
-      return false;
-  }
+  if (s.number == SYS_futex && word_differs(s)) return false;
+  return syscall_may_wait(s.number, {s.a, s.b, s.c, s.d, s.e, s.f});
 }
 
-// Reads what the kernel would read; false if it would say EFAULT. It reads a signal mask before it
-// finds that -1 is no way to change one.
-bool readable(long address) {
-  return os::raw_syscall(SYS_rt_sigprocmask, -1, address, 0, 8) == -EINVAL;
+// A wait with a signal mask is made with one that does not block SIGSYS.
+struct Mask {
+  long address;
+  long bytes;
+};
+long wait_in_kernel(SystemCall s) {
+  sigset_t copy;
+  Mask pair;
+  auto unblock = [&](long& mask, long bytes) {
+    if (bytes == 8) mask = os::arg(wait_mask(reinterpret_cast<const sigset_t*>(mask), copy));
+  };
+  switch (s.number) {
+    case SYS_rt_sigsuspend:
+      unblock(s.a, s.b);
+      break;
+    case SYS_ppoll:
+      unblock(s.d, s.e);
+      break;
+    case SYS_epoll_pwait:
+    case 441 /* epoll_pwait2 */:
+      unblock(s.e, s.f);
+      break;
+    case SYS_pselect6:
+      if (!s.f || !readable(s.f) || !readable(s.f + 8)) break;
+      memcpy(&pair, reinterpret_cast<const void*>(s.f), sizeof pair);
+      unblock(pair.address, pair.bytes);
+      s.f = os::arg(&pair);
+      break;
+    default:
+      break;
+  }
+  return without_core([&] { return in_kernel(s); });
 }
 
 bool affinity(const SystemCall& s, long& result) {
@@ -82,10 +98,23 @@ bool affinity(const SystemCall& s, long& result) {
 
 bool serve_syscall(const SystemCall& s, long& result) {
   if (waits(s)) {
-    result = can_park() ? without_core([&] { return in_kernel(s); }) : in_kernel(s);
+    result = wait_in_kernel(s);
     return true;
   }
   switch (s.number) {
+    case SYS_futex:
+      // The most frequent one: a waker should not be made to go on elsewhere.
+      result = in_kernel(s);
+      return true;
+    case SYS_close:
+      forget(static_cast<int>(s.a));
+      return false;
+#if defined(__x86_64__)
+    case SYS_dup2:
+#endif
+    case SYS_dup3:
+      forget(static_cast<int>(s.b));
+      return false;
     case SYS_sched_yield:
       result = sched_yield();
       return true;
@@ -95,11 +124,12 @@ bool serve_syscall(const SystemCall& s, long& result) {
     case SYS_rt_sigaction:
       if (!trap_configured() || s.d != 8 || (s.b && !(readable(s.b) && readable(s.b + 24))))
         return false;
-      result = program_sigaction(static_cast<int>(s.a), s.b, s.c);
+      if (s.b) nudges_give_up(static_cast<int>(s.a));
+      result = program_rt_sigaction(static_cast<int>(s.a), s.b, s.c);
       return true;
     case SYS_rt_sigprocmask:
       if (!trap_configured() || s.d != 8 || (s.b && !readable(s.b))) return false;
-      result = program_sigprocmask(static_cast<int>(s.a), s.b, s.c);
+      result = program_rt_sigprocmask(static_cast<int>(s.a), s.b, s.c);
       return true;
     case SYS_prctl:
       before_prctl(static_cast<int>(s.a));

@@ -80,10 +80,10 @@ const StubTable& table_for(const SystemCall& call) {
       return table_of_clone(static_cast<std::uint64_t>(call.a));
     case SYS_clone3: {
       // Its flags come first. What the kernel will refuse may go through either.
-      bool readable = os::raw_syscall(SYS_rt_sigprocmask, -1, call.a, 0, 8) == -EINVAL;
-      std::uint64_t flags = 0;
-      if (readable) memcpy(&flags, reinterpret_cast<const void*>(call.a), sizeof flags);
-      return readable ? table_of_clone(flags) : clones;
+      if (!readable(call.a)) return clones;
+      std::uint64_t flags;
+      memcpy(&flags, reinterpret_cast<const void*>(call.a), sizeof flags);
+      return table_of_clone(flags);
     }
     default:
       return plain;

@@ -27,8 +27,6 @@ constexpr std::uintptr_t kDefault = 0, kIgnore = 1;
 constinit Real<int(int, const struct sigaction*, struct sigaction*)> real_sigaction{"sigaction"};
 constinit Real<int(int, const sigset_t*, sigset_t*)> real_pthread_sigmask{"pthread_sigmask"};
 constinit Real<int(sigset_t*)> real_sigpending{"sigpending"};
-constinit Real<sighandler_t(int, sighandler_t)> real_signal{"signal"};
-constinit Real<sighandler_t(int, sighandler_t)> real_sysv_signal{"__sysv_signal"};
 
 // The program's action for SIGSYS while ours is the process's. Fields change one by one; any
 // mixture of two actions is one the handler can carry out.
@@ -120,41 +118,6 @@ int change_mask(int how, const sigset_t* set, sigset_t* old) {
   return 0;
 }
 
-int change_action(int signal, const struct sigaction* action, struct sigaction* old) {
-  if (!trap_configured() || signal < 1 || signal > 64) return real_sigaction(signal, action, old);
-  if (owns(signal)) {
-    KernelAction wanted{};
-    if (action) {
-      wanted = {reinterpret_cast<std::uintptr_t>(action->sa_handler),
-                static_cast<unsigned long>(action->sa_flags), 0, word_of(action->sa_mask)};
-    }
-    KernelAction before = exchange_view(action ? &wanted : nullptr);
-    if (!old) return 0;
-    *old = {};
-    old->sa_handler = reinterpret_cast<sighandler_t>(before.handler);
-    old->sa_flags = static_cast<int>(before.flags);
-    set_word(old->sa_mask, before.mask);
-    return 0;
-  }
-  struct sigaction copy;
-  std::uint64_t mask = 0;
-  if (action) {
-    copy = *action;
-    mask = word_of(copy.sa_mask);
-    set_word(copy.sa_mask, mask & ~kSigsys);
-  }
-  int result = real_sigaction(signal, action ? &copy : nullptr, old);
-  if (result != 0) return result;
-  bool had = exchange_mask(signal, action ? &mask : nullptr);
-  if (old && had) set_word(old->sa_mask, word_of(old->sa_mask) | kSigsys);
-  return 0;
-}
-
-sighandler_t set_handler(sighandler_t handler, unsigned long flags, std::uint64_t mask) {
-  KernelAction wanted{reinterpret_cast<std::uintptr_t>(handler), flags, 0, mask};
-  return reinterpret_cast<sighandler_t>(exchange_view(&wanted).handler);
-}
-
 }  // namespace
 
 bool own_sigsys(void (*handler)(int, siginfo_t*, void*)) {
@@ -191,13 +154,62 @@ void pass_on_sigsys(siginfo_t* info, void* context) {
   reinterpret_cast<void (*)(int, siginfo_t*, void*)>(action.handler)(SIGSYS, info, context);
 }
 
+bool readable(long address) {
+  // It reads the mask before it finds that -1 is no way to change one.
+  return os::raw_syscall(SYS_rt_sigprocmask, -1, address, 0, 8) == -EINVAL;
+}
+
 void hide_blocked_sigsys() {
   std::uint64_t before = 0;
   set_kernel_mask(SIG_UNBLOCK, kSigsys, &before);
   if (before & kSigsys) believe(true);
 }
 
-long program_sigaction(int signal, long action, long old) {
+int program_sigaction(int signal, const struct sigaction* action, struct sigaction* old) {
+  if (!trap_configured() || signal < 1 || signal > 64) return real_sigaction(signal, action, old);
+  if (owns(signal)) {
+    KernelAction wanted{};
+    if (action) {
+      wanted = {reinterpret_cast<std::uintptr_t>(action->sa_handler),
+                static_cast<unsigned long>(action->sa_flags), 0, word_of(action->sa_mask)};
+    }
+    KernelAction before = exchange_view(action ? &wanted : nullptr);
+    if (!old) return 0;
+    *old = {};
+    old->sa_handler = reinterpret_cast<sighandler_t>(before.handler);
+    old->sa_flags = static_cast<int>(before.flags);
+    set_word(old->sa_mask, before.mask);
+    return 0;
+  }
+  struct sigaction copy;
+  std::uint64_t mask = 0;
+  if (action) {
+    copy = *action;
+    mask = word_of(copy.sa_mask);
+    set_word(copy.sa_mask, mask & ~kSigsys);
+  }
+  int result = real_sigaction(signal, action ? &copy : nullptr, old);
+  if (result != 0) return result;
+  bool had = exchange_mask(signal, action ? &mask : nullptr);
+  if (old && had) set_word(old->sa_mask, word_of(old->sa_mask) | kSigsys);
+  return 0;
+}
+
+sighandler_t set_sigsys_handler(sighandler_t handler, int flags) {
+  KernelAction wanted{reinterpret_cast<std::uintptr_t>(handler), static_cast<unsigned long>(flags),
+                      0, flags & SA_NODEFER ? 0 : kSigsys};
+  return reinterpret_cast<sighandler_t>(exchange_view(&wanted).handler);
+}
+
+void set_sigsys_restart(bool restart) {
+  restart
+      ? view.flags.fetch_or(SA_RESTART, std::memory_order_relaxed)
+      : view.flags.fetch_and(~static_cast<unsigned long>(SA_RESTART), std::memory_order_relaxed);
+}
+
+bool owns_sigsys(int signal) { return owns(signal); }
+
+long program_rt_sigaction(int signal, long action, long old) {
   auto* wanted = reinterpret_cast<const KernelAction*>(action);
   auto* before = reinterpret_cast<KernelAction*>(old);
   if (owns(signal)) {
@@ -218,7 +230,7 @@ long program_sigaction(int signal, long action, long old) {
   return 0;
 }
 
-long program_sigprocmask(int how, long set, long old) {
+long program_rt_sigprocmask(int how, long set, long old) {
   std::uint64_t asked = 0;
   if (set) memcpy(&asked, reinterpret_cast<const void*>(set), sizeof asked);
   std::uint64_t given = asked & ~kSigsys;
@@ -231,7 +243,8 @@ long program_sigprocmask(int how, long set, long old) {
 }
 
 const sigset_t* wait_mask(const sigset_t* mask, sigset_t& copy) {
-  if (!mask || !trap_configured() || !(word_of(*mask) & kSigsys)) return mask;
+  if (!mask || !trap_configured() || !readable(os::arg(mask)) || !(word_of(*mask) & kSigsys))
+    return mask;
   // The kernel's masks are one word; the rest of libc's is not looked at.
   set_word(copy, word_of(*mask) & ~kSigsys);
   return &copy;
@@ -272,19 +285,6 @@ AsTheProgramBelieves::~AsTheProgramBelieves() {
     set_kernel_mask(SIG_UNBLOCK, kSigsys);
     trap_thread_resumes();
   }
-}
-
-ROOST_EXPORT int sigaction(int signal, const struct sigaction* action,
-                           struct sigaction* old) noexcept {
-  return change_action(signal, action, old);
-}
-ROOST_EXPORT sighandler_t signal(int number, sighandler_t handler) noexcept {
-  if (!owns(number) || handler == SIG_ERR) return real_signal(number, handler);
-  return set_handler(handler, SA_RESTART, kSigsys);
-}
-ROOST_EXPORT sighandler_t __sysv_signal(int number, sighandler_t handler) noexcept {
-  if (!owns(number) || handler == SIG_ERR) return real_sysv_signal(number, handler);
-  return set_handler(handler, SA_RESETHAND | SA_NODEFER, 0);
 }
 
 ROOST_EXPORT int pthread_sigmask(int how, const sigset_t* set, sigset_t* old) noexcept {

@@ -21,10 +21,19 @@ void pass_on_sigsys(siginfo_t* info, void* context);
 // so.
 void hide_blocked_sigsys();
 
+// Whether the kernel could read 8 bytes there.
+bool readable(long address);
+
 // The kernel's rt_sigaction and rt_sigprocmask as the program means them: user addresses as the
 // call takes them (null allowed; what is read must be readable). The kernel's results.
-long program_sigaction(int signal, long action, long old);
-long program_sigprocmask(int how, long set, long old);
+long program_rt_sigaction(int signal, long action, long old);
+long program_rt_sigprocmask(int how, long set, long old);
+// libc's sigaction, likewise.
+int program_sigaction(int signal, const struct sigaction* action, struct sigaction* old);
+// Whether `signal` is SIGSYS and its action kept here; if so the older calls change it by these.
+bool owns_sigsys(int signal);
+sighandler_t set_sigsys_handler(sighandler_t handler, int flags);
+void set_sigsys_restart(bool restart);
 
 // `mask` without SIGSYS, in `copy` if it has to be another: for calls that wait with a mask.
 // Null stays null.
