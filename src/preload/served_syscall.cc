@@ -135,6 +135,7 @@ bool serve_syscall(const SystemCall& s, long& result) {
       before_prctl(static_cast<int>(s.a));
       return false;
     case SYS_seccomp:
+      if (s.a > 1) return false;  // asks only
       trap_give_up();
       never_reuse_this_thread();
       return false;
@@ -149,6 +150,11 @@ bool serve_syscall(const SystemCall& s, long& result) {
       result = exec_in_kernel(
           [](const void* call) { return in_kernel(*static_cast<const SystemCall*>(call)); }, &s);
       return true;
+    case SYS_exit:
+      // Of this thread alone, and past libc: Roost hears no more of it.
+      trap_thread_pauses();
+      if (can_park() && in_managed_process()) thread_detach();
+      return false;
     case SYS_exit_group:
       stop_process();
       return false;

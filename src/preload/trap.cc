@@ -71,7 +71,7 @@ bool permitted() {
   return status == 0;
 }
 
-bool set_up() { return find_texts() && permitted() && own_sigsys(on_sigsys); }
+bool set_up() { return find_texts() && permitted() && own_sigsys(); }
 
 // Where the vDSO itself has to ask the kernel for the time, each look at a clock would be a trap.
 bool clock_traps() {
@@ -175,6 +175,7 @@ void trap_before_thread() {
 
 void trap_after_fork() {
   setup_lock.reset();
+  objects_after_fork();
   trap_self.enabled = false;
   trap_self.holds_sigsys = false;
   select(0);

@@ -165,6 +165,8 @@ bool objects_may_be_new() {
 bool objects_may_be_new() { return false; }
 #endif
 
+void objects_after_fork() { looking.store(false, std::memory_order_relaxed); }
+
 bool inline_waits_loaded() {
   if (looking.exchange(true, std::memory_order_acquire)) return false;
 #if defined(__x86_64__)

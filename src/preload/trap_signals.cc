@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "os/sys.h"
+#include "preload/process.h"
 #include "preload/real.h"
 #include "preload/trap.h"
 #include "preload/trap_state.h"
@@ -72,7 +73,19 @@ bool exchange_mask(int signal, const std::uint64_t* mask) {
          bit;
 }
 
-bool owns(int signal) { return signal == SIGSYS && owned.load(std::memory_order_acquire); }
+// Not in a child that shares our memory: its actions are its own.
+bool owns(int signal) {
+  return signal == SIGSYS && owned.load(std::memory_order_acquire) && in_managed_process();
+}
+
+bool install() {
+  // No signal is blocked in the handler: it takes the interrupted code's place, waits included.
+  // On the alternate stack where there is one: a runtime that has small stacks of its own needs it.
+  struct sigaction action = {};
+  action.sa_sigaction = on_sigsys;
+  action.sa_flags = SA_SIGINFO | SA_NODEFER | SA_RESTART | SA_ONSTACK;
+  return real_sigaction(SIGSYS, &action, nullptr) == 0;
+}
 
 [[noreturn]] void die() {
   struct sigaction standard = {};
@@ -84,7 +97,7 @@ bool owns(int signal) { return signal == SIGSYS && owned.load(std::memory_order_
 void believe(bool blocked) {
   trap_self.blocks_sigsys = blocked;
   if (blocked) {
-    own_sigsys(on_sigsys);  // one that is sent must find us
+    own_sigsys();  // one that is sent must find us
   } else if (trap_self.holds_sigsys) {
     trap_self.holds_sigsys = false;
     os::raw_syscall(SYS_rt_tgsigqueueinfo, os::getpid(), os::gettid(), SIGSYS,
@@ -120,19 +133,20 @@ int change_mask(int how, const sigset_t* set, sigset_t* old) {
 
 }  // namespace
 
-bool own_sigsys(void (*handler)(int, siginfo_t*, void*)) {
-  if (owned.load(std::memory_order_acquire)) return true;
-  if (owning.exchange(true, std::memory_order_acquire)) return false;
+bool own_sigsys() {
+  if (!in_managed_process()) return false;
+  // Whoever is at it needs a few instructions; a handler that interrupted it does without.
+  for (unsigned spins = 0; owning.exchange(true, std::memory_order_acquire); ++spins) {
+    if (owned.load(std::memory_order_acquire) || spins == 1000)
+      return owned.load(std::memory_order_acquire);
+    RealWorld::relax(spins);
+  }
   KernelAction before{};
   os::raw_syscall(SYS_rt_sigaction, SIGSYS, 0, os::arg(&before), 8);
   exchange_view(&before);
-  // No signal is blocked in the handler: it takes the interrupted code's place, waits included.
-  // On the alternate stack where there is one: a runtime that has small stacks of its own needs it.
-  struct sigaction action = {};
-  action.sa_sigaction = handler;
-  action.sa_flags = SA_SIGINFO | SA_NODEFER | SA_RESTART | SA_ONSTACK;
-  bool done = real_sigaction(SIGSYS, &action, nullptr) == 0;
+  bool done = install();
   owned.store(done, std::memory_order_release);
+  if (!done) owning.store(false, std::memory_order_release);
   return done;
 }
 
@@ -263,12 +277,12 @@ std::uint64_t take_believed_mask(std::uint64_t mask) {
 AsTheProgramBelieves::AsTheProgramBelieves() {
   if (!trap_configured()) return;
   if (trap_self.blocks_sigsys) {
-    trap_thread_pauses();
+    if (in_managed_process()) trap_thread_pauses();
     blocked_ = true;
     set_kernel_mask(SIG_BLOCK, kSigsys);
   }
-  // Of a child that shares our memory the dispositions are its own.
-  if (owns(SIGSYS) && view.handler.load(std::memory_order_relaxed) == kIgnore) {
+  if (owned.load(std::memory_order_acquire) &&
+      view.handler.load(std::memory_order_relaxed) == kIgnore) {
     struct sigaction ignore = {};
     ignore.sa_handler = SIG_IGN;
     ignored_ = real_sigaction(SIGSYS, &ignore, nullptr) == 0;
@@ -276,14 +290,10 @@ AsTheProgramBelieves::AsTheProgramBelieves() {
 }
 
 AsTheProgramBelieves::~AsTheProgramBelieves() {
-  if (ignored_) {
-    owned.store(false, std::memory_order_relaxed);
-    owning.store(false, std::memory_order_relaxed);
-    own_sigsys(on_sigsys);
-  }
+  if (ignored_) install();
   if (blocked_) {
     set_kernel_mask(SIG_UNBLOCK, kSigsys);
-    trap_thread_resumes();
+    if (in_managed_process()) trap_thread_resumes();
   }
 }
 

@@ -12,8 +12,8 @@
 
 namespace roost {
 
-// Makes `handler` the process's action for SIGSYS. Once; false if the kernel refuses.
-bool own_sigsys(void (*handler)(int, siginfo_t*, void*));
+// Makes on_sigsys() the process's action for SIGSYS, for good. False if that is not to be had.
+bool own_sigsys();
 // A SIGSYS that is the program's, in our handler.
 void pass_on_sigsys(siginfo_t* info, void* context);
 

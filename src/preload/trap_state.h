@@ -33,6 +33,8 @@ void on_sigsys(int signal, siginfo_t* info, void* context);
 // Whether the program has loaded an object with inline calls that wait (trap_objects.cc). Looks
 // only at objects it has not seen yet.
 bool inline_waits_loaded();
+// In the child of a fork: whoever was looking does not exist here.
+void objects_after_fork();
 // Whether objects may have come since the last look.
 bool objects_may_be_new();
 // The text of the object that `inside` lies in; false if there is none.

@@ -160,6 +160,33 @@ CASE(handlers_that_block_everything_may_use_inline_calls) {
   EXPECT_EQ(signal(SIGUSR1, SIG_DFL) == SIG_ERR, 0);
 }
 
+CASE(a_vfork_child_has_actions_and_a_mask_of_its_own) {
+  sigset_t all, old, now;
+  sigfillset(&all);
+  struct sigaction standard = {.sa_flags = 0}, own;
+  standard.sa_handler = SIG_DFL;
+  handle(SIGSYS, 0, NULL);
+  pid_t child = vfork();
+  EXPECT(child >= 0);
+  if (child == 0) {
+    sigprocmask(SIG_SETMASK, &all, &old);
+    sigaction(SIGSYS, &standard, NULL);
+    sigaction(SIGUSR1, &standard, NULL);
+    sigprocmask(SIG_SETMASK, &old, NULL);
+    execl("/bin/true", "true", (char*)0);
+    _exit(127);
+  }
+  EXPECT_EQ(outcome_of(child), 0);
+  EXPECT_EQ(sigaction(SIGSYS, NULL, &own), 0);
+  EXPECT(own.sa_sigaction == note);
+  EXPECT_EQ(sigprocmask(SIG_BLOCK, NULL, &now), 0);
+  EXPECT(!sigismember(&now, SIGUSR1));
+  use_threads();
+  EXPECT_EQ(raise(SIGSYS), 0);
+  EXPECT_EQ(handled, 1);
+  signal(SIGSYS, SIG_DFL);
+}
+
 #if defined(__x86_64__)
 struct kernel_action {
   void (*handler)(int, siginfo_t*, void*);
