@@ -34,4 +34,4 @@ target_compile_options(
   ${ROOST_WARNINGS} -O2 -g -fvisibility=hidden -ftls-model=initial-exec -fno-plt
   $<$<COMPILE_LANGUAGE:CXX>:-fno-exceptions -fno-rtti -fno-threadsafe-statics
   -fvisibility-inlines-hidden>)
-target_compile_definitions(roost_guest_flags INTERFACE _GNU_SOURCE)
+target_compile_definitions(roost_guest_flags INTERFACE _GNU_SOURCE ROOST_GUEST)

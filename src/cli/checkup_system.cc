@@ -105,7 +105,8 @@ std::vector<Finding> examine_system() {
             "Roost does not need it yet; nothing to do"),
       judge("close_range", probe_close_range(), "5.9", "Roost does not need it yet; nothing to do"),
       judge("syscall trap", probe_syscall_user_dispatch(), "5.11",
-            "waits by inline system calls (libgomp) stay unseen; the watchdog covers for them"),
+            "--trap does nothing: waits by inline system calls (libgomp) stay unseen, and the "
+            "watchdog covers for them"),
       examine_affinity_call(),
       examine_sandbox(),
       examine_yama()};

@@ -181,6 +181,10 @@ Verb add_run(CLI::App& app, const std::vector<std::string>& command) {
       ->type_size(1)
       ->expected(1)
       ->take_all();
+  text("--trap", options->trap, "off|auto|on",
+       "Whether system calls that libraries make without libc are\n"
+       "trapped, so that threads that wait by them give up their core\n"
+       "[auto: where such a library is loaded, as libgomp is]");
   verb->add_flag("--stats", options->stats, "When a process ends, print what its threads did");
   verb->add_flag("--no-env", options->leave_environment,
                  "Leave the environment alone: do not ask OpenMP, OpenBLAS and\n"

@@ -124,6 +124,12 @@ unsigned parse_cores(const std::string& text) {
   return *cores;
 }
 
+std::string parse_trap(const std::string& text) {
+  if (text != "off" && text != "auto" && text != "on")
+    die(kWrongUsage, "--trap takes off, auto or on, not '{}'", text);
+  return text;
+}
+
 }  // namespace
 
 std::span<const PolicyParameter> instance_parameters() { return kInstanceParameters; }
@@ -183,6 +189,11 @@ Settings resolve_settings(const RunOptions& options, const Lookup& lookup) {
       settings.spin != "rewrite") {
     die(kWrongUsage, "--spin takes off, preempt or rewrite, not '{}'", *settings.spin);
   }
+  if (options.trap) {
+    settings.trap = parse_trap(*options.trap);
+  } else if (auto trap = inherited("ROOST_TRAP")) {
+    settings.trap = parse_trap(*trap);
+  }
   settings.stats = options.stats;
   return settings;
 }
@@ -202,6 +213,7 @@ Assignments settings_environment(const Settings& settings) {
   }
   if (!list.empty()) result.push_back({"ROOST_SET", list});
   if (settings.spin) result.push_back({"ROOST_SPIN", *settings.spin});
+  if (settings.trap) result.push_back({"ROOST_TRAP", *settings.trap});
   if (settings.stats) result.push_back({"ROOST_STATS", "1"});
   return result;
 }

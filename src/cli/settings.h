@@ -21,6 +21,7 @@ struct RunOptions {
   std::optional<std::string> cores = {};
   std::optional<std::string> quantum = {};
   std::optional<std::string> spin = {};
+  std::optional<std::string> trap = {};
   std::vector<std::string> set = {};  // "param=value"
   bool stats = false;
   bool leave_environment = false;
@@ -34,6 +35,7 @@ struct Settings {
   unsigned cores = 0;                               // 0: not given
   std::map<std::string, std::uint64_t> parameters;  // those given, of policy and instance
   std::optional<std::string> spin;                  // off, preempt or rewrite
+  std::optional<std::string> trap;                  // "off", "auto" or "on"
   bool stats = false;
 };
 
@@ -49,7 +51,7 @@ Settings resolve_settings(const RunOptions&, const Lookup&);
 Assignments settings_environment(const Settings&);
 inline constexpr const char* kSettingVariables[] = {
     "ROOST_INSTANCE",   "ROOST_POLICY", "ROOST_CPUS", "ROOST_CORES",
-    "ROOST_QUANTUM_NS", "ROOST_SET",    "ROOST_SPIN"};
+    "ROOST_QUANTUM_NS", "ROOST_SET",    "ROOST_SPIN", "ROOST_TRAP"};
 
 // Value and unit as people read them: "20ms", "14336".
 std::string format_parameter(const PolicyParameter&, std::uint64_t value);

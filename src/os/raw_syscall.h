@@ -3,6 +3,10 @@
 //
 // Everything Roost asks of the kernel goes through here and sys.h, because libc's own entry points
 // may be interposed by Roost itself and would overwrite the host program's errno.
+//
+// Where a thread's inline system calls are trapped (preload/trap.h), its selector lets ours
+// through. Every call arms the trap again, so a signal handler that jumped out of one leaves no gap
+// for long; one that armed it within a call has that call trapped, and made again. About 2 ns.
 #pragma once
 
 #include <sys/syscall.h>
@@ -10,16 +14,33 @@
 namespace roost::os {
 
 #if defined(__x86_64__)
+#if defined(ROOST_GUEST)
+// `now` is read by the kernel at system calls from outside libc: 0 lets them through, 1 traps them.
+// `armed` is what it is to be in the program's own code.
+struct TrapSelector {
+  volatile char now;
+  volatile char armed;
+};
+extern "C" constinit thread_local TrapSelector roost_trap_selector
+    __attribute__((tls_model("initial-exec"), visibility("hidden")));
+inline void let_calls_through() { roost_trap_selector.now = 0; }
+inline void trap_calls_again() { roost_trap_selector.now = roost_trap_selector.armed; }
+#else
+inline void let_calls_through() {}
+inline void trap_calls_again() {}
+#endif
 inline long raw_syscall(long number, long a = 0, long b = 0, long c = 0, long d = 0, long e = 0,
                         long f = 0) {
   long result;
   register long r10 asm("r10") = d;
   register long r8 asm("r8") = e;
   register long r9 asm("r9") = f;
+  let_calls_through();
   asm volatile("syscall"
                : "=a"(result)
                : "a"(number), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9)
                : "rcx", "r11", "memory");
+  trap_calls_again();
   return result;
 }
 #elif defined(__aarch64__)

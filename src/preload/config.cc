@@ -94,4 +94,10 @@ bool stats_wanted(char** environment) {
   return value && strcmp(value, "1") == 0;
 }
 
+TrapMode trap_wanted(char** environment) {
+  const char* value = variable(environment, "ROOST_TRAP");
+  if (value && strcmp(value, "off") == 0) return TrapMode::off;
+  return value && strcmp(value, "on") == 0 ? TrapMode::on : TrapMode::automatic;
+}
+
 }  // namespace roost

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "preload/nudge.h"
+#include "preload/trap.h"
 #include "segment/segment.h"
 
 namespace roost {
@@ -16,5 +17,6 @@ ConfigResult read_config(char** environment, SegmentConfig& config);
 // How busy waits are treated (`--spin`).
 SpinMode spin_mode_wanted(char** environment);
 bool stats_wanted(char** environment);
+TrapMode trap_wanted(char** environment);
 
 }  // namespace roost

@@ -7,6 +7,8 @@
 #include <sys/resource.h>
 
 #include "preload/real.h"
+#include "preload/trap.h"
+#include "preload/trap_signals.h"
 
 namespace roost {
 namespace {
@@ -24,6 +26,7 @@ void note_thread_name_set() { names_in_use.store(true, std::memory_order_relaxed
 Inherited inherited_state() {
   Inherited state{};
   os::raw_syscall(SYS_rt_sigprocmask, SIG_SETMASK, 0, os::arg(&state.signal_mask), 8);
+  state.signal_mask = believed_mask(state.signal_mask);
 #if defined(__x86_64__)
   asm volatile("stmxcsr %0" : "=m"(state.mxcsr));
   asm volatile("fnstcw %0" : "=m"(state.x87_control));
@@ -48,7 +51,8 @@ void apply_inherited(const Inherited& state) {
   asm volatile("msr fpcr, %0" : : "r"(static_cast<std::uint64_t>(state.mxcsr)));
 #endif
   if (state.name[0]) os::raw_syscall(SYS_prctl, PR_SET_NAME, os::arg(state.name));
-  set_mask(&state.signal_mask, nullptr);
+  std::uint64_t mask = take_believed_mask(state.signal_mask);
+  set_mask(&mask, nullptr);
 }
 
 void block_signals() {
@@ -72,6 +76,28 @@ void discard_own_signals() {
   }
 }
 
+void before_prctl(int option) {
+  constexpr int kSetSyscallUserDispatch = 59;
+  switch (option) {
+    case PR_SET_NAME:
+      note_thread_name_set();
+      break;
+    case PR_GET_NAME:
+    case PR_SET_DUMPABLE:
+    case PR_GET_DUMPABLE:
+    case PR_SET_PDEATHSIG:
+    case PR_SET_VMA:
+      break;
+    case PR_SET_SECCOMP:
+    case kSetSyscallUserDispatch:
+      trap_give_up();
+      never_reuse_this_thread();
+      break;
+    default:
+      never_reuse_this_thread();  // timer slack, capabilities ...
+  }
+}
+
 ROOST_EXPORT int pthread_setname_np(pthread_t thread, const char* name) {
   note_thread_name_set();
   return real::pthread_setname_np(thread, name);
@@ -83,19 +109,7 @@ ROOST_EXPORT int prctl(int option, ...) {
   unsigned long a = va_arg(list, unsigned long), b = va_arg(list, unsigned long);
   unsigned long c = va_arg(list, unsigned long), d = va_arg(list, unsigned long);
   va_end(list);
-  switch (option) {
-    case PR_SET_NAME:
-      note_thread_name_set();
-      break;
-    case PR_GET_NAME:
-    case PR_SET_DUMPABLE:
-    case PR_GET_DUMPABLE:
-    case PR_SET_PDEATHSIG:
-    case PR_SET_VMA:
-      break;
-    default:
-      never_reuse_this_thread();  // timer slack, seccomp, capabilities, syscall dispatch ...
-  }
+  before_prctl(option);
   return real::prctl(option, a, b, c, d);
 }
 

@@ -13,6 +13,8 @@ void apply_inherited(const Inherited&);
 void block_signals();
 // Whether any signal is pending for the calling thread (or its process).
 bool signals_pending();
+// Before the calling thread makes prctl(option, ...): what Roost must know of it.
+void before_prctl(int option);
 // Drops signals sent to this very thread that it has not taken: they end with the program's thread.
 void discard_own_signals();
 

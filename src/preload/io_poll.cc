@@ -9,6 +9,7 @@
 #include <sys/select.h>
 
 #include "preload/blocking.h"
+#include "preload/trap_signals.h"
 
 namespace roost {
 namespace {
@@ -123,7 +124,9 @@ ROOST_EXPORT int __poll_chk(pollfd* fds, nfds_t count, int timeout, size_t room)
   return poll(fds, count, timeout);
 }
 
-ROOST_EXPORT int ppoll(pollfd* fds, nfds_t count, const timespec* timeout, const sigset_t* mask) {
+ROOST_EXPORT int ppoll(pollfd* fds, nfds_t count, const timespec* timeout, const sigset_t* asked) {
+  sigset_t copy;
+  const sigset_t* mask = wait_mask(asked, copy);
   auto call = [&] { return real_ppoll(fds, count, timeout, mask); };
   if (!asks_to_wait(timeout)) return call();
   return poll_or_wait([&] { return attempt_poll(fds, count, mask); }, call);
@@ -142,7 +145,9 @@ ROOST_EXPORT int select(int n, fd_set* in, fd_set* out, fd_set* except, timeval*
 }
 ROOST_ALSO(int, __select, select, int, fd_set*, fd_set*, fd_set*, timeval*);
 ROOST_EXPORT int pselect(int n, fd_set* in, fd_set* out, fd_set* except, const timespec* timeout,
-                         const sigset_t* mask) {
+                         const sigset_t* asked) {
+  sigset_t copy;
+  const sigset_t* mask = wait_mask(asked, copy);
   auto call = [&] { return real_pselect(n, in, out, except, timeout, mask); };
   if (!asks_to_wait(timeout)) return call();
   return poll_or_wait([&] { return attempt_select(n, {in, out, except}, mask); }, call);
@@ -154,13 +159,17 @@ ROOST_EXPORT int epoll_wait(int fd, epoll_event* events, int count, int timeout)
   return poll_or_wait([&] { return attempt_epoll(fd, events, count, nullptr); }, call);
 }
 ROOST_EXPORT int epoll_pwait(int fd, epoll_event* events, int count, int timeout,
-                             const sigset_t* mask) {
+                             const sigset_t* asked) {
+  sigset_t copy;
+  const sigset_t* mask = wait_mask(asked, copy);
   auto call = [&] { return real_epoll_pwait(fd, events, count, timeout, mask); };
   if (timeout == 0) return call();
   return poll_or_wait([&] { return attempt_epoll(fd, events, count, mask); }, call);
 }
 ROOST_EXPORT int epoll_pwait2(int fd, epoll_event* events, int count, const timespec* timeout,
-                              const sigset_t* mask) {
+                              const sigset_t* asked) {
+  sigset_t copy;
+  const sigset_t* mask = wait_mask(asked, copy);
   auto call = [&] { return real_epoll_pwait2(fd, events, count, timeout, mask); };
   if (!asks_to_wait(timeout)) return call();
   return poll_or_wait([&] { return attempt_epoll(fd, events, count, mask); }, call);

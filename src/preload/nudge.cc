@@ -90,17 +90,6 @@ bool is_default(const struct sigaction& action) {
   return !(action.sa_flags & SA_SIGINFO) && action.sa_handler == SIG_DFL;
 }
 
-int set_action(int signal, const struct sigaction* wanted, struct sigaction* before) {
-  if (signal != kSignal || !taken.load(std::memory_order_acquire) || !in_managed_process())
-    return real_sigaction(signal, wanted, before);
-  if (wanted && !is_default(*wanted)) {
-    hand_over();
-    return real_sigaction(signal, wanted, before);
-  }
-  if (before) memset(before, 0, sizeof *before);
-  return 0;
-}
-
 }  // namespace
 
 void nudges_start(SpinMode wanted) {
@@ -124,39 +113,19 @@ void nudges_start(SpinMode wanted) {
 
 void nudges_after_fork() { spin_sites_after_fork(); }
 
-ROOST_EXPORT int sigaction(int signal, const struct sigaction* action,
-                           struct sigaction* before) noexcept {
-  return set_action(signal, action, before);
-}
-ROOST_EXPORT int __sigaction(int signal, const struct sigaction* action,
-                             struct sigaction* before) noexcept {
-  return set_action(signal, action, before);
+void nudges_give_up(int signal) {
+  if (signal == kSignal && in_managed_process()) hand_over();
 }
 
-// The older calls reach libc's sigaction past us.
-#define ROOST_SIGNAL_SETTER(name)                                              \
-  ROOST_EXPORT sighandler_t name(int signal, sighandler_t handler) noexcept {  \
-    static constinit Real<sighandler_t(int, sighandler_t)> real_setter{#name}; \
-    if (signal == kSignal && in_managed_process()) hand_over();                \
-    return real_setter(signal, handler);                                       \
+bool nudges_answer(int signal, const struct sigaction* wanted, struct sigaction* before) {
+  if (signal != kSignal || !taken.load(std::memory_order_acquire) || !in_managed_process())
+    return false;
+  if (wanted && !is_default(*wanted)) {
+    hand_over();
+    return false;
   }
-ROOST_SIGNAL_SETTER(signal)
-ROOST_SIGNAL_SETTER(bsd_signal)
-ROOST_SIGNAL_SETTER(ssignal)
-ROOST_SIGNAL_SETTER(sysv_signal)
-ROOST_SIGNAL_SETTER(__sysv_signal)
-ROOST_SIGNAL_SETTER(sigset)
-#undef ROOST_SIGNAL_SETTER
-
-ROOST_EXPORT int sigignore(int signal) noexcept {
-  static constinit Real<int(int)> real_setter{"sigignore"};
-  if (signal == kSignal && in_managed_process()) hand_over();
-  return real_setter(signal);
-}
-ROOST_EXPORT int siginterrupt(int signal, int interrupts) noexcept {
-  static constinit Real<int(int, int)> real_setter{"siginterrupt"};
-  if (signal == kSignal && in_managed_process()) hand_over();
-  return real_setter(signal, interrupts);
+  if (before) memset(before, 0, sizeof *before);
+  return true;
 }
 
 }  // namespace roost

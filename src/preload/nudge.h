@@ -1,6 +1,8 @@
 // The signal by which a keeper asks a running thread to look whether it only waits.
 #pragma once
 
+#include <signal.h>
+
 namespace roost {
 
 // What is done about threads that wait by spinning while others are READY: nothing but the
@@ -10,5 +12,11 @@ enum class SpinMode { off, preempt, rewrite };
 // Takes the signal, if the program has left it at its default. After runtime_start.
 void nudges_start(SpinMode mode);
 void nudges_after_fork();
+
+// The program sets an action for `signal`: if it is ours, it is the program's from now on.
+void nudges_give_up(int signal);
+// Answers sigaction(2) in libc's place where the program may go on believing that the default is in
+// force; false if the call is libc's to make.
+bool nudges_answer(int signal, const struct sigaction* wanted, struct sigaction* before);
 
 }  // namespace roost

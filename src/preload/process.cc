@@ -9,6 +9,8 @@
 #include "preload/config.h"
 #include "preload/nudge.h"
 #include "preload/stats.h"
+#include "preload/trap.h"
+#include "preload/trap_signals.h"
 #include "preload/wait.h"
 
 extern "C" int __cxa_atexit(void (*)(void*), void*, void*);
@@ -55,6 +57,7 @@ __attribute__((constructor(101))) void start(int, char**, char** environment) {
   ConfigResult found = read_config(environment, config);
   if (found != ConfigResult::managed) return;
   report_stats = stats_wanted(environment);
+  trap_configure(trap_wanted(environment));
   if (int error = start_process(config)) {
     complain(config.instance, error);
     return;
@@ -85,6 +88,7 @@ class ExecScope {
  private:
   static void unpin_child();
   bool managed_;
+  AsTheProgramBelieves signals_;
 };
 
 void ExecScope::unpin_child() {
@@ -97,6 +101,7 @@ template <class Call>
 int spawn(Call&& call) {
   bool managed = self.record && in_own_process();
   if (managed) unpin_self();
+  AsTheProgramBelieves signals;
   int result = call();
   if (managed) repin_self();
   return result;
@@ -135,6 +140,13 @@ int start_process(const SegmentConfig& config) {
   __cxa_at_quick_exit([](void*) { stop(); }, nullptr);
   return 0;
 }
+
+long exec_in_kernel(long (*exec)(const void*), const void* data) {
+  ExecScope scope;
+  return exec(data);
+}
+
+void stop_process() { stop(); }
 
 bool in_managed_process() { return in_own_process(); }
 
@@ -236,7 +248,10 @@ ROOST_EXPORT pid_t _Fork() noexcept {
     return -1;
   }
   pid_t pid = fork_only();
-  if (pid == 0) self.record = nullptr;
+  if (pid == 0) {
+    self.record = nullptr;
+    trap_after_fork();
+  }
   return pid;
 }
 

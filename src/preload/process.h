@@ -11,6 +11,12 @@ namespace roost {
 // SegmentError.
 int start_process(const SegmentConfig& config);
 
+// Makes an exec by `exec(data)`, which returns only if it fails, as execve() would.
+long exec_in_kernel(long (*exec)(const void*), const void* data);
+
+// What comes before the end of the process. Does nothing in a child that shares its memory.
+void stop_process();
+
 // False in a child that shares the parent's memory or was made without fork handlers (vfork,
 // _Fork).
 bool in_managed_process();

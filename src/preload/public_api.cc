@@ -11,6 +11,7 @@
 #include "preload/lock.h"
 #include "preload/process.h"
 #include "preload/thread.h"
+#include "preload/trap.h"
 #include "preload/wait.h"
 #include "roost/roost.h"
 
@@ -94,6 +95,7 @@ ROOST_EXPORT int roost_attach() {
 ROOST_EXPORT int roost_detach() {
   if (int error = may_wait()) return error;
   if (Thread* t = this_thread()) t->index = kNoThread;
+  trap_thread_pauses();
   thread_detach();
   return 0;
 }

@@ -108,6 +108,7 @@ int start(const roost_config& wanted) {
   request.place_before_environment(room, n_environment);
   static constinit SegmentConfig config{};
   if (read_config(room, config) != ConfigResult::managed) return -EINVAL;
+  trap_configure(trap_wanted(room));
   bool others = has_other_threads();
   if (int error = start_process(config)) return errno_of(error);
   nudges_start(spin_mode_wanted(environ));

@@ -4,6 +4,7 @@
 #include "base/text.h"
 #include "os/sys.h"
 #include "preload/spin_site.h"
+#include "preload/trap.h"
 #include "sched/runtime.h"
 
 namespace roost {
@@ -30,7 +31,7 @@ void print_stats(const Segment& segment) {
   const char* const names[] = {", grants ",     ", switches ", ", yields ",
                                ", migrations ", ", rescues ",  ", shares "};
   for (int k = 0; k < kCounters; ++k) text << names[k] << sums[k];
-  text << ", loops rewritten " << rewritten_loops() << '\n';
+  text << ", loops rewritten " << rewritten_loops() << ", traps " << trap_count() << '\n';
   os::write(2, text.c_str(), text.length());
 }
 

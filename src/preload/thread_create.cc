@@ -8,6 +8,8 @@
 #include "preload/inherit.h"
 #include "preload/lock.h"
 #include "preload/thread_end.h"
+#include "preload/trap.h"
+#include "preload/trap_signals.h"
 #include "preload/wait.h"
 #include "sched/keeper.h"
 
@@ -120,6 +122,7 @@ bool finish(Thread* t, void* result) {
   if (leaves_traces(t, before)) return false;
   leave_external();  // it may have ended between roost_enter_blocking and roost_leave_blocking
   self.record->generation.fetch_add(2, std::memory_order_relaxed);  // its handle ends here
+  trap_thread_pauses();
   block_signals();
   pthread_setcancelstate(PTHREAD_CANCEL_ENABLE, nullptr);
   pthread_setcanceltype(PTHREAD_CANCEL_DEFERRED, nullptr);
@@ -131,6 +134,7 @@ bool finish(Thread* t, void* result) {
   threads_lock.release();
   if (!stays) {
     apply_inherited(before);
+    trap_thread_resumes();
     return false;
   }
   discard_own_signals();
@@ -143,6 +147,7 @@ void await_next_start(Thread* t) {
   while (!t->assigned.exchange(false, std::memory_order_acquire)) park(nullptr, false);
   errno = 0;
   apply_inherited(t->inherited);
+  trap_thread_resumes();
 }
 
 void complain_once_about_records() {
@@ -162,6 +167,8 @@ void* kernel_thread(void* data) {
   pthread_setspecific(end_key_value, t);
   if (!thread_attach()) complain_once_about_records();
   t->index = self.index;
+  take_believed_mask(t->inherited.signal_mask);
+  trap_thread_starts();
   for (;;) {
     void* result = t->start(t->argument);
     if (!finish(t, result)) return result;
@@ -217,6 +224,7 @@ int create_thread(pthread_t* handle, const pthread_attr_t* attr, void* (*start)(
   if (!runtime_active() || inside_roost())
     return real::pthread_create(handle, attr, start, argument);
   keeper_ensure();
+  trap_before_thread();
   Attributes attributes = read_attributes(attr);
   if (attributes.shareable) {
     if (Thread* t = take_cached(attributes)) {
@@ -234,6 +242,7 @@ int create_thread(pthread_t* handle, const pthread_attr_t* attr, void* (*start)(
   Thread* t = allocate_thread();
   if (!t) return EAGAIN;
   prepare(t, start, argument, attributes);
+  t->inherited.signal_mask = believed_mask(attributes.has_mask ? attributes.mask : 0);
   thread_started();
   int error = create_kernel_thread(handle, attr, t);
   if (error) {
@@ -273,6 +282,7 @@ void adopt_thread() {
     thread_started();
   }
   if (t) t->index = self.index;
+  trap_thread_starts();
 }
 
 void threads_after_fork() {
@@ -282,6 +292,7 @@ void threads_after_fork() {
   live_threads.store(1, std::memory_order_relaxed);
   Thread* t = this_thread();
   reset_table(t);
+  trap_after_fork();
   if (!t) return;
   t->tid = self.tid = os::gettid();
   t->index = self.index;

@@ -6,6 +6,7 @@
 #include <limits.h>
 
 #include "preload/thread_create.h"
+#include "preload/trap.h"
 #include "preload/wait.h"
 
 namespace roost {
@@ -168,6 +169,7 @@ void on_thread_end(void* data) {
     wake_joiners(t);
   }
   self.thread = nullptr;
+  trap_thread_pauses();
   if (self.record) thread_detach();
 }
 

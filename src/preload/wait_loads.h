@@ -25,8 +25,8 @@ inline WaitWords wait_for(const spin::Load* loads, unsigned count, Nanoseconds p
   return wait;
 }
 
-// While it lives the calling thread is not cancelled at just any instruction: not while it is inside
-// Roost, in a place where the program was computing.
+// While it lives the calling thread is not cancelled at just any instruction: not while it is
+// inside Roost, in a place where the program was computing.
 class DeferCancellation {
  public:
   DeferCancellation() { pthread_setcanceltype(PTHREAD_CANCEL_DEFERRED, &before_); }

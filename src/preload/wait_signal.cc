@@ -2,6 +2,7 @@
 #include <signal.h>
 
 #include "preload/blocking.h"
+#include "preload/trap_signals.h"
 
 namespace roost {
 namespace {
@@ -47,7 +48,8 @@ ROOST_EXPORT int sigtimedwait(const sigset_t* set, siginfo_t* info, const timesp
 
 // Nearly always wait: asking first would only cost.
 ROOST_EXPORT int sigsuspend(const sigset_t* set) {
-  return without_core([&] { return real_sigsuspend(set); });
+  sigset_t copy;
+  return without_core([&] { return real_sigsuspend(wait_mask(set, copy)); });
 }
 ROOST_ALSO(int, __sigsuspend, sigsuspend, const sigset_t*);
 ROOST_EXPORT int pause() {

@@ -356,6 +356,7 @@ Park park(const Deadline* deadline, bool interruptible) {
   }
   Park result = wait_for_grant(deadline, interruptible);
   self.parked = false;
+  pass_scheduling_point();
   return result;
 }
 
@@ -388,6 +389,7 @@ bool yield_core(const WaitWords* wait) {
   if (result != Result::alone) wait_for_grant(nullptr, false);
   record.wait_words = 0;
   self.parked = false;
+  pass_scheduling_point();
   return result != Result::alone;
 }
 
@@ -403,7 +405,9 @@ void enter_external() {
 
 void leave_external() {
   self.in_kernel = false;
-  if (self.record) regain_core();
+  if (!self.record) return;
+  regain_core();
+  pass_scheduling_point();
 }
 
 void regain_core() {

@@ -31,6 +31,9 @@ class NoSignals {
 }  // namespace
 
 constinit thread_local Self self;
+constinit thread_local std::uint32_t roost_seen_epoch = 0;
+std::atomic<std::uint32_t> scheduling_epoch{0};
+void (*at_new_epoch)() = [] {};
 
 void RealWorld::enter_critical() {
   ++self.depth;

@@ -40,6 +40,20 @@ extern constinit thread_local Self self
     __attribute__((tls_model("initial-exec"), visibility("hidden")));
 #endif
 
+// Something that every managed thread of the process has to look at once, at its next scheduling
+// point, changes `scheduling_epoch`; `at_new_epoch` is then called with a core in hand and brings
+// the thread's own up to date.
+extern std::atomic<std::uint32_t> scheduling_epoch;
+extern void (*at_new_epoch)();
+// To be called once more, whatever the epoch.
+inline constexpr std::uint32_t kLookAgain = ~0u;
+extern "C" constinit thread_local std::uint32_t roost_seen_epoch
+    __attribute__((tls_model("initial-exec"), visibility("hidden")));
+inline void pass_scheduling_point() {
+  if (__builtin_expect(roost_seen_epoch != scheduling_epoch.load(std::memory_order_acquire), 0))
+    at_new_epoch();
+}
+
 void run_deferred_wakes();
 // Wakes all who may be woken for nothing; set by whoever owns the parking lot.
 extern void (*wake_everybody)();

@@ -40,6 +40,7 @@ BAD_OPTIONS = {
     "parameter without a value": (["--set", "quantum"], ["quantum"]),
     "parameter that is no number": (["--set", "quantum=soon"], ["soon"]),
     "quantum that is no time": (["--quantum", "soon"], ["soon"]),
+    "trap that is none": (["--trap", "yes"], ["--trap", "auto"]),
     "no cores": (["--cores", "0"], ["cores"]),
     "cores that are no number": (["--cores", "many"], ["many"]),
     "core outside the mask": (["--cpus", "1000"], ["1000"]),

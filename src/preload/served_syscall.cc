@@ -1,0 +1,166 @@
+// Treats a system call as the wrapper of its name does.
+//
+// A futex wait is made in the kernel, with the core given away: its waker may be the kernel itself
+// or code that Roost does not see, so the word must be waited on for real.
+#include "preload/served_syscall.h"
+
+#include <errno.h>
+#include <linux/futex.h>
+#include <string.h>
+#include <sys/syscall.h>
+
+#include "preload/affinity.h"
+#include "preload/descriptor.h"
+#include "preload/inherit.h"
+#include "preload/nudge.h"
+#include "preload/process.h"
+#include "preload/syscall_wait.h"
+#include "preload/trap.h"
+#include "preload/trap_signals.h"
+#include "preload/wait.h"
+
+namespace roost {
+namespace {
+
+// By libc's instruction, from where the kernel never traps: Roost's own calls let the inline ones
+// of a signal handler that interrupts them go through.
+long in_kernel(const SystemCall& s) {
+  int saved = errno;
+  long result = real::syscall(s.number, s.a, s.b, s.c, s.d, s.e, s.f);
+  if (result == -1) result = -errno;
+  errno = saved;
+  return result;
+}
+
+// A futex whose word has changed already: the kernel judges the arguments, and does not wait.
+bool word_differs(const SystemCall& s) {
+  long command = s.b & FUTEX_CMD_MASK;
+  return (command == FUTEX_WAIT || command == FUTEX_WAIT_BITSET) &&
+         __atomic_load_n(reinterpret_cast<std::uint32_t*>(s.a), __ATOMIC_RELAXED) !=
+             static_cast<std::uint32_t>(s.c);
+}
+
+bool waits(const SystemCall& s) {
+  if (s.number == SYS_futex && word_differs(s)) return false;
+  return syscall_may_wait(s.number, {s.a, s.b, s.c, s.d, s.e, s.f});
+}
+
+// A wait with a signal mask is made with one that does not block SIGSYS.
+struct Mask {
+  long address;
+  long bytes;
+};
+long wait_in_kernel(SystemCall s) {
+  sigset_t copy;
+  Mask pair;
+  auto unblock = [&](long& mask, long bytes) {
+    if (bytes == 8) mask = os::arg(wait_mask(reinterpret_cast<const sigset_t*>(mask), copy));
+  };
+  switch (s.number) {
+    case SYS_rt_sigsuspend:
+      unblock(s.a, s.b);
+      break;
+    case SYS_ppoll:
+      unblock(s.d, s.e);
+      break;
+    case SYS_epoll_pwait:
+    case 441 /* epoll_pwait2 */:
+      unblock(s.e, s.f);
+      break;
+    case SYS_pselect6:
+      if (!s.f || !readable(s.f) || !readable(s.f + 8)) break;
+      memcpy(&pair, reinterpret_cast<const void*>(s.f), sizeof pair);
+      unblock(pair.address, pair.bytes);
+      s.f = os::arg(&pair);
+      break;
+    default:
+      break;
+  }
+  return without_core([&] { return in_kernel(s); });
+}
+
+bool affinity(const SystemCall& s, long& result) {
+  auto pid = static_cast<pid_t>(s.a);
+  auto bytes = static_cast<std::size_t>(s.b);
+  if (inside_roost() || !affinity_is_ours(pid)) return false;
+  if (s.number == SYS_sched_setaffinity) {
+    result = -set_affinity_hint(pid, bytes, reinterpret_cast<void*>(s.c));
+    return true;
+  }
+  // The kernel returns the bytes it wrote, never more than its own mask.
+  if (bytes > 128) bytes = 128;
+  int error = get_affinity_hint(pid, bytes, reinterpret_cast<void*>(s.c));
+  result = error ? -error : static_cast<long>(bytes);
+  return true;
+}
+
+}  // namespace
+
+bool serve_syscall(const SystemCall& s, long& result) {
+  if (waits(s)) {
+    result = wait_in_kernel(s);
+    return true;
+  }
+  switch (s.number) {
+    case SYS_futex:
+      // The most frequent one: a waker should not be made to go on elsewhere.
+      result = in_kernel(s);
+      return true;
+    case SYS_close:
+      forget(static_cast<int>(s.a));
+      return false;
+#if defined(__x86_64__)
+    case SYS_dup2:
+#endif
+    case SYS_dup3:
+      forget(static_cast<int>(s.b));
+      return false;
+    case SYS_sched_yield:
+      result = sched_yield();
+      return true;
+    case SYS_sched_setaffinity:
+    case SYS_sched_getaffinity:
+      return affinity(s, result);
+    case SYS_rt_sigaction:
+      if (!trap_configured() || s.d != 8 || (s.b && !(readable(s.b) && readable(s.b + 24))))
+        return false;
+      if (s.b) nudges_give_up(static_cast<int>(s.a));
+      result = program_rt_sigaction(static_cast<int>(s.a), s.b, s.c);
+      return true;
+    case SYS_rt_sigprocmask:
+      if (!trap_configured() || s.d != 8 || (s.b && !readable(s.b))) return false;
+      result = program_rt_sigprocmask(static_cast<int>(s.a), s.b, s.c);
+      return true;
+    case SYS_prctl:
+      before_prctl(static_cast<int>(s.a));
+      return false;
+    case SYS_seccomp:
+      if (s.a > 1) return false;  // asks only
+      trap_give_up();
+      never_reuse_this_thread();
+      return false;
+    case SYS_sigaltstack:
+    case SYS_setpriority:
+    case SYS_sched_setscheduler:
+    case SYS_sched_setparam:
+      never_reuse_this_thread();
+      return false;
+    case SYS_execve:
+    case SYS_execveat:
+      result = exec_in_kernel(
+          [](const void* call) { return in_kernel(*static_cast<const SystemCall*>(call)); }, &s);
+      return true;
+    case SYS_exit:
+      // Of this thread alone, and past libc: Roost hears no more of it.
+      trap_thread_pauses();
+      if (can_park() && in_managed_process()) thread_detach();
+      return false;
+    case SYS_exit_group:
+      stop_process();
+      return false;
+    default:
+      return false;
+  }
+}
+
+}  // namespace roost

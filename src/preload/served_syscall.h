@@ -1,0 +1,19 @@
+// System calls that do not come through their own libc symbol: by syscall(), or inline, trapped.
+//
+// Both ways end here, so that what waits, yields or concerns affinity, signals and the end of the
+// process is treated as by its wrapper. The rest is the caller's to pass on.
+#pragma once
+
+namespace roost {
+
+struct SystemCall {
+  long number;
+  long a, b, c, d, e, f;
+};
+
+// Makes the call and stores the kernel's result (-errno on error); false if it is not one of those
+// treated. The calling thread's signal mask must be the program's. Managed threads, handlers
+// included; leaves errno alone but for what starting a keeper does to it.
+bool serve_syscall(const SystemCall& call, long& result);
+
+}  // namespace roost

@@ -1,0 +1,51 @@
+// What the program does about signals: sigaction and the older calls, two signals of which Roost
+// uses itself (nudge.h, trap_signals.h).
+#include <signal.h>
+
+#include "preload/nudge.h"
+#include "preload/real.h"
+#include "preload/trap_signals.h"
+
+namespace roost {
+
+ROOST_EXPORT int sigaction(int signal, const struct sigaction* action,
+                           struct sigaction* before) noexcept {
+  if (nudges_answer(signal, action, before)) return 0;
+  return program_sigaction(signal, action, before);
+}
+extern "C" __attribute__((visibility("default"), alias("sigaction"))) int __sigaction(
+    int signal, const struct sigaction* action, struct sigaction* before) noexcept;
+
+// The older calls reach libc's sigaction past us. `flags` are those of the handler they set.
+#define ROOST_SIGNAL_SETTER(name, flags)                                       \
+  ROOST_EXPORT sighandler_t name(int signal, sighandler_t handler) noexcept {  \
+    static constinit Real<sighandler_t(int, sighandler_t)> real_setter{#name}; \
+    nudges_give_up(signal);                                                    \
+    if (!owns_sigsys(signal) || handler == SIG_ERR || handler == SIG_HOLD)     \
+      return real_setter(signal, handler);                                     \
+    return set_sigsys_handler(handler, flags);                                 \
+  }
+ROOST_SIGNAL_SETTER(signal, SA_RESTART)
+ROOST_SIGNAL_SETTER(bsd_signal, SA_RESTART)
+ROOST_SIGNAL_SETTER(ssignal, SA_RESTART)
+ROOST_SIGNAL_SETTER(sysv_signal, SA_RESETHAND | SA_NODEFER)
+ROOST_SIGNAL_SETTER(__sysv_signal, SA_RESETHAND | SA_NODEFER)
+ROOST_SIGNAL_SETTER(sigset, 0)
+#undef ROOST_SIGNAL_SETTER
+
+ROOST_EXPORT int sigignore(int signal) noexcept {
+  static constinit Real<int(int)> real_setter{"sigignore"};
+  nudges_give_up(signal);
+  if (!owns_sigsys(signal)) return real_setter(signal);
+  set_sigsys_handler(SIG_IGN, 0);
+  return 0;
+}
+ROOST_EXPORT int siginterrupt(int signal, int interrupts) noexcept {
+  static constinit Real<int(int, int)> real_setter{"siginterrupt"};
+  nudges_give_up(signal);
+  if (!owns_sigsys(signal)) return real_setter(signal, interrupts);
+  set_sigsys_restart(!interrupts);
+  return 0;
+}
+
+}  // namespace roost

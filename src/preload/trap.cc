@@ -1,0 +1,210 @@
+// When a thread's inline system calls are trapped.
+#include "preload/trap.h"
+
+#include <gnu/libc-version.h>
+#include <string.h>
+#include <sys/prctl.h>
+
+#include "os/file.h"
+#include "os/sys.h"
+#include "preload/lock.h"
+#include "preload/trap_signals.h"
+#include "preload/trap_state.h"
+#include "preload/wait.h"
+
+#if defined(__x86_64__)
+extern "C" __attribute__((visibility("hidden"), cold)) void roost_look_after_dlopen();
+#endif
+
+namespace roost {
+
+std::atomic<TrapState> trap_state{TrapState::off};
+std::atomic<std::uint64_t> trapped_calls{0};
+constinit thread_local TrapSelf trap_self;
+const void* syscall_in_libc;
+TextRange own_text;
+
+#if defined(__x86_64__)
+namespace {
+
+constexpr int kSetSyscallUserDispatch = 59, kDispatchOff = 0, kDispatchOn = 1;  // linux/prctl.h
+constexpr std::uint8_t kLooksAfterDlopen = 16;
+
+bool on_request;  // not found out
+constinit Lock setup_lock;
+TextRange libc_text;
+
+bool find_texts() {
+  auto* code = reinterpret_cast<const unsigned char*>(&gnu_get_libc_version);
+  if (!find_text(code, libc_text) ||
+      !find_text(reinterpret_cast<const void*>(&on_sigsys), own_text))
+    return false;
+  code = reinterpret_cast<const unsigned char*>(libc_text.start);
+  syscall_in_libc = memmem(code, libc_text.length, "\x0f\x05", 2);
+  return syscall_in_libc && real::syscall.get();  // the handler must not have to look for it
+}
+
+long dispatch(int mode) {
+  if (mode == kDispatchOff) return os::raw_syscall(SYS_prctl, kSetSyscallUserDispatch, mode);
+  return os::raw_syscall(SYS_prctl, kSetSyscallUserDispatch, mode,
+                         static_cast<long>(libc_text.start), static_cast<long>(libc_text.length),
+                         os::arg(const_cast<char*>(&os::roost_trap_selector.now)));
+}
+
+bool filtered() {
+  os::LineReader status("/proc/self/status");
+  while (const char* line = status.next()) {
+    if (strcmp(line, "Seccomp:\t2") == 0) return true;
+  }
+  return false;
+}
+
+// A seccomp filter that we were started with may end the process for the attempt: a child makes it.
+bool permitted() {
+  if (!filtered()) return true;
+  long child = os::raw_syscall(SYS_clone);
+  if (child < 0) return false;
+  if (child == 0) os::raw_syscall(SYS_exit_group, dispatch(kDispatchOff) == 0 ? 0 : 1);
+  int status = -1;
+  while (os::raw_syscall(SYS_wait4, child, os::arg(&status), 0x40000000 /* __WALL */) == -EINTR) {
+  }
+  return status == 0;
+}
+
+bool set_up() { return find_texts() && permitted() && own_sigsys(); }
+
+// Where the vDSO itself has to ask the kernel for the time, each look at a clock would be a trap.
+bool clock_traps() {
+  std::uint64_t before = trapped_calls.load(std::memory_order_relaxed);
+  timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return trapped_calls.load(std::memory_order_relaxed) != before;
+}
+
+void select(char selector) {
+  os::roost_trap_selector.armed = selector;
+  os::roost_trap_selector.now = selector;
+}
+
+void enable_here() {
+  hide_blocked_sigsys();
+  if (!trap_self.enabled && dispatch(kDispatchOn) != 0) return;
+  trap_self.enabled = true;
+  select(1);
+}
+
+void say_unavailable() {
+  constexpr char kText[] =
+      "roost: inline system calls cannot be trapped here (roost doctor says why); --trap on is "
+      "ignored\n";
+  os::write(2, kText, sizeof kText - 1);
+}
+
+// The process wants the trap from now on: the caller at once, other threads at their next
+// scheduling point.
+void begin() {
+  {
+    LockGuard guard(setup_lock);
+    if (trap_state.load(std::memory_order_relaxed) != TrapState::watching) return;
+    bool usable = set_up();
+    if (usable) {
+      trap_state.store(TrapState::wanted, std::memory_order_release);
+      enable_here();
+      usable = trap_self.enabled && (on_request || !clock_traps());
+    }
+    if (!usable) trap_state.store(TrapState::given_up, std::memory_order_release);
+  }
+  if (trap_state.load(std::memory_order_relaxed) == TrapState::wanted) {
+    scheduling_epoch.fetch_add(1, std::memory_order_release);
+  } else if (on_request) {
+    say_unavailable();
+  }
+}
+
+void look() {
+  if (trap_state.load(std::memory_order_relaxed) == TrapState::watching && inline_waits_loaded())
+    begin();
+}
+
+// At a scheduling point.
+void look_or_enable() {
+  if (roost_seen_epoch == kLookAgain && trap_self.looks_left == 0)
+    trap_self.looks_left = kLooksAfterDlopen;
+  bool again = false;
+  if (trap_self.looks_left && trap_state.load(std::memory_order_relaxed) == TrapState::watching &&
+      !inside_roost()) {
+    // The object may only be on its way: libc's malloc can be a scheduling point inside dlopen.
+    --trap_self.looks_left;
+    again = trap_self.looks_left && !objects_may_be_new();
+    if (!again) look();
+  }
+  if (!again) trap_self.looks_left = 0;
+  roost_seen_epoch = again ? kLookAgain : scheduling_epoch.load(std::memory_order_acquire);
+  if (self.record && trap_state.load(std::memory_order_acquire) == TrapState::wanted) enable_here();
+}
+
+}  // namespace
+
+void trap_configure(TrapMode mode) {
+  if (mode == TrapMode::off) return;
+  on_request = mode == TrapMode::on;
+  at_new_epoch = look_or_enable;
+  trap_state.store(TrapState::watching, std::memory_order_release);
+}
+
+void trap_thread_starts() {
+  TrapState state = trap_state.load(std::memory_order_acquire);
+  if (state == TrapState::off || !self.record) return;
+  hide_blocked_sigsys();
+  if (state == TrapState::watching && on_request) begin();
+  if (trap_state.load(std::memory_order_acquire) == TrapState::wanted) enable_here();
+}
+
+void trap_thread_pauses() { select(0); }
+
+void trap_thread_resumes() {
+  if (trap_self.enabled && trap_state.load(std::memory_order_relaxed) == TrapState::wanted)
+    select(1);
+}
+
+void trap_before_thread() {
+  if (trap_state.load(std::memory_order_relaxed) == TrapState::watching && !inside_roost() &&
+      objects_may_be_new())
+    look();
+}
+
+void trap_after_fork() {
+  setup_lock.reset();
+  objects_after_fork();
+  trap_self.enabled = false;
+  trap_self.holds_sigsys = false;
+  select(0);
+  if (self.record && trap_state.load(std::memory_order_relaxed) == TrapState::wanted) enable_here();
+}
+
+void trap_give_up() {
+  if (!trap_configured()) return;
+  trap_state.store(TrapState::given_up, std::memory_order_release);
+  select(0);
+  if (trap_self.enabled && dispatch(kDispatchOff) == 0) trap_self.enabled = false;
+}
+#else
+void trap_configure(TrapMode) {}
+void trap_thread_starts() {}
+void trap_thread_pauses() {}
+void trap_thread_resumes() {}
+void trap_before_thread() {}
+void trap_after_fork() {}
+void trap_give_up() {}
+#endif
+
+bool trap_configured() { return trap_state.load(std::memory_order_relaxed) != TrapState::off; }
+std::uint64_t trap_count() { return trapped_calls.load(std::memory_order_relaxed); }
+
+}  // namespace roost
+
+#if defined(__x86_64__)
+void roost_look_after_dlopen() {
+  if (roost::can_park()) roost::at_new_epoch();
+}
+#endif

@@ -1,0 +1,198 @@
+// Which loaded objects have inline system calls that wait.
+#include <dlfcn.h>
+#include <gnu/libc-version.h>
+#include <link.h>
+#include <string.h>
+
+#include "os/inline_syscalls.h"
+#include "preload/lock.h"
+#include "preload/real.h"
+#include "preload/trap_state.h"
+
+#if defined(__x86_64__)
+extern "C" {
+// Set by trap_stubs.S.
+__attribute__((visibility("hidden"))) std::atomic<std::uint32_t> roost_opened_objects{0};
+__attribute__((visibility("hidden"))) void* roost_real_dlopen = nullptr;
+__attribute__((visibility("hidden"))) void* roost_real_dlmopen = nullptr;
+__attribute__((visibility("hidden"))) void* roost_real_dlsym = nullptr;
+__attribute__((visibility("hidden"), cold)) void roost_find_dl();
+}
+#endif
+
+namespace roost {
+namespace {
+
+// Known by name, so that nobody has to read them: libgomp is also in Python wheels as
+// libgomp-HASH.so.
+constexpr const char* kKnownToWait[] = {"libgomp", "libiomp5", "liburing", "libtsan"};
+// Of larger objects only the name counts: reading them may mean reading them from disk.
+constexpr std::size_t kLargestText = 1 << 20;
+constexpr std::size_t kMostTextInAll = 8 << 20;
+
+struct Object {
+  ElfW(Addr) address;
+  const ElfW(Phdr) * headers;
+};
+constexpr unsigned kMaxSeen = 512;
+Object seen[kMaxSeen];
+unsigned n_seen;
+unsigned long long seen_adds, seen_subs;
+std::uint32_t seen_opened;
+std::atomic<bool> looking{false};
+std::atomic<bool> looked{false};
+
+bool contains(const dl_phdr_info* info, const void* place) {
+  auto address = reinterpret_cast<ElfW(Addr)>(place);
+  for (int i = 0; i < info->dlpi_phnum; ++i) {
+    const ElfW(Phdr)& segment = info->dlpi_phdr[i];
+    ElfW(Addr) start = info->dlpi_addr + segment.p_vaddr;
+    if (segment.p_type == PT_LOAD && address >= start && address < start + segment.p_memsz)
+      return true;
+  }
+  return false;
+}
+
+const char* base_name(const dl_phdr_info* info) {
+  const char* base = strrchr(info->dlpi_name, '/');
+  return base ? base + 1 : info->dlpi_name;
+}
+
+// Those that make system calls for everybody, or for Roost.
+bool is_base_system(const dl_phdr_info* info) {
+  const char* name = base_name(info);
+  return strncmp(name, "ld-linux", 8) == 0 || strncmp(name, "linux-vdso", 10) == 0 ||
+         strncmp(name, "libpthread.so", 13) == 0 ||
+         contains(info, reinterpret_cast<const void*>(&gnu_get_libc_version)) ||
+         contains(info, &looked);
+}
+
+bool known_by_name(const dl_phdr_info* info) {
+  for (const char* name : kKnownToWait) {
+    if (strncmp(base_name(info), name, strlen(name)) == 0) return true;
+  }
+  return false;
+}
+
+// Go programs make all their system calls inline; the note by which Go marks them says so at no
+// cost.
+bool is_go(const dl_phdr_info* info) {
+  for (int i = 0; i < info->dlpi_phnum; ++i) {
+    const ElfW(Phdr)& segment = info->dlpi_phdr[i];
+    if (segment.p_type != PT_NOTE || segment.p_memsz < 16) continue;
+    const char* note = reinterpret_cast<const char*>(info->dlpi_addr + segment.p_vaddr);
+    if (memcmp(note + 12, "Go\0", 4) == 0) return true;
+  }
+  return false;
+}
+
+struct Look {
+  bool first_found;
+  bool found;
+  std::size_t text_left;
+};
+
+bool seen_before(const dl_phdr_info* info) {
+  for (unsigned i = 0; i < n_seen; ++i) {
+    if (seen[i].address == info->dlpi_addr && seen[i].headers == info->dlpi_phdr) return true;
+  }
+  if (n_seen < kMaxSeen) seen[n_seen++] = {info->dlpi_addr, info->dlpi_phdr};
+  return false;
+}
+
+// Objects are listed in order of loading, the program first.
+int by_name(dl_phdr_info* info, std::size_t, void* data) {
+  auto* look = static_cast<Look*>(data);
+  if (!look->first_found) {
+    look->first_found = true;
+    if (info->dlpi_subs != seen_subs) n_seen = 0;  // an address may have been used again
+    bool nothing_new = looked.load(std::memory_order_relaxed) && info->dlpi_adds == seen_adds;
+    seen_adds = info->dlpi_adds;
+    seen_subs = info->dlpi_subs;
+    if (nothing_new) return 1;
+  }
+  look->found = known_by_name(info) || is_go(info);
+  return look->found;
+}
+
+int by_text(dl_phdr_info* info, std::size_t, void* data) {
+  auto* look = static_cast<Look*>(data);
+  if (seen_before(info) || is_base_system(info)) return 0;
+  for (int i = 0; i < info->dlpi_phnum && !look->found; ++i) {
+    const ElfW(Phdr)& segment = info->dlpi_phdr[i];
+    // Text that cannot be read, or is in part not in the file, is left out.
+    if (segment.p_type != PT_LOAD || (segment.p_flags & (PF_X | PF_R)) != (PF_X | PF_R)) continue;
+    if (segment.p_filesz > kLargestText || segment.p_filesz > look->text_left) continue;
+    look->text_left -= segment.p_filesz;
+    look->found =
+        os::waits_inline(reinterpret_cast<const unsigned char*>(info->dlpi_addr + segment.p_vaddr),
+                         segment.p_filesz);
+  }
+  return look->found;
+}
+
+struct Wanted {
+  const void* inside;
+  TextRange* range;
+};
+int store_text(dl_phdr_info* info, std::size_t, void* data) {
+  auto* wanted = static_cast<Wanted*>(data);
+  if (!contains(info, wanted->inside)) return 0;
+  for (int i = 0; i < info->dlpi_phnum; ++i) {
+    const ElfW(Phdr)& segment = info->dlpi_phdr[i];
+    if (segment.p_type != PT_LOAD || !(segment.p_flags & PF_X)) continue;
+    *wanted->range = {info->dlpi_addr + segment.p_vaddr, segment.p_memsz};
+    return 1;
+  }
+  return 1;
+}
+
+}  // namespace
+
+bool find_text(const void* inside, TextRange& range) {
+  range = {};
+  Wanted wanted{inside, &range};
+  dl_iterate_phdr(store_text, &wanted);
+  return range.length != 0;
+}
+
+#if defined(__x86_64__)
+bool objects_may_be_new() {
+  return !looked.load(std::memory_order_acquire) ||
+         roost_opened_objects.load(std::memory_order_relaxed) != seen_opened;
+}
+#else
+bool objects_may_be_new() { return false; }
+#endif
+
+void objects_after_fork() { looking.store(false, std::memory_order_relaxed); }
+
+bool inline_waits_loaded() {
+  if (looking.exchange(true, std::memory_order_acquire)) return false;
+#if defined(__x86_64__)
+  seen_opened = roost_opened_objects.load(std::memory_order_relaxed);
+#endif
+  Look look{false, false, kMostTextInAll};
+  bool stopped = dl_iterate_phdr(by_name, &look) != 0;
+  if (!stopped) dl_iterate_phdr(by_text, &look);
+  looked.store(true, std::memory_order_release);
+  looking.store(false, std::memory_order_release);
+  return look.found;
+}
+
+}  // namespace roost
+
+#if defined(__x86_64__)
+void roost_find_dl() {
+  using namespace roost;
+  // Not by dlsym, which is ours.
+  auto find = [](const char* name) {
+    void* found = dlvsym(RTLD_NEXT, name, "GLIBC_2.34");
+    return found ? found : dlvsym(RTLD_NEXT, name, "GLIBC_2.2.5");
+  };
+  roost_real_dlsym = find("dlsym");
+  roost_real_dlopen = find("dlopen");
+  roost_real_dlmopen = find("dlmopen");
+  if (!roost_real_dlmopen) roost_real_dlmopen = dlvsym(RTLD_NEXT, "dlmopen", "GLIBC_2.3.4");
+}
+#endif

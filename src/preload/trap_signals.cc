@@ -1,0 +1,315 @@
+// The program's view of SIGSYS, kept apart from the kernel's.
+#include "preload/trap_signals.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "os/sys.h"
+#include "preload/process.h"
+#include "preload/real.h"
+#include "preload/trap.h"
+#include "preload/trap_state.h"
+#include "sched/self.h"
+
+namespace roost {
+namespace {
+
+constexpr std::uint64_t kSigsys = 1ull << (SIGSYS - 1);
+
+// As rt_sigaction takes it.
+struct KernelAction {
+  std::uintptr_t handler;
+  unsigned long flags;
+  std::uintptr_t restorer;
+  std::uint64_t mask;
+};
+constexpr std::uintptr_t kDefault = 0, kIgnore = 1;
+
+constinit Real<int(int, const struct sigaction*, struct sigaction*)> real_sigaction{"sigaction"};
+constinit Real<int(int, const sigset_t*, sigset_t*)> real_pthread_sigmask{"pthread_sigmask"};
+constinit Real<int(sigset_t*)> real_sigpending{"sigpending"};
+
+// The program's action for SIGSYS while ours is the process's. Fields change one by one; any
+// mixture of two actions is one the handler can carry out.
+struct View {
+  std::atomic<std::uintptr_t> handler;
+  std::atomic<unsigned long> flags;
+  std::atomic<std::uint64_t> mask;
+};
+constinit View view{};
+std::atomic<bool> owned{false};
+std::atomic<bool> owning{false};
+// The signals whose action the program gave SIGSYS in its mask.
+std::atomic<std::uint64_t> masks_with_sigsys{0};
+
+std::uint64_t word_of(const sigset_t& set) {
+  std::uint64_t word;
+  memcpy(&word, &set, sizeof word);
+  return word;
+}
+void set_word(sigset_t& set, std::uint64_t word) { memcpy(&set, &word, sizeof word); }
+
+void set_kernel_mask(int how, std::uint64_t mask, std::uint64_t* before = nullptr) {
+  os::raw_syscall(SYS_rt_sigprocmask, how, os::arg(&mask), os::arg(before), sizeof mask);
+}
+
+KernelAction exchange_view(const KernelAction* action) {
+  KernelAction old{view.handler.load(std::memory_order_relaxed),
+                   view.flags.load(std::memory_order_relaxed), 0,
+                   view.mask.load(std::memory_order_relaxed)};
+  if (!action) return old;
+  view.mask.store(action->mask, std::memory_order_relaxed);
+  view.flags.store(action->flags, std::memory_order_relaxed);
+  view.handler.store(action->handler, std::memory_order_relaxed);
+  return old;
+}
+
+// Whether the program's action for `signal` has SIGSYS in its mask, before and from now on.
+bool exchange_mask(int signal, const std::uint64_t* mask) {
+  std::uint64_t bit = 1ull << (signal - 1);
+  if (!mask) return masks_with_sigsys.load(std::memory_order_relaxed) & bit;
+  return (*mask & kSigsys ? masks_with_sigsys.fetch_or(bit, std::memory_order_relaxed)
+                          : masks_with_sigsys.fetch_and(~bit, std::memory_order_relaxed)) &
+         bit;
+}
+
+// Not in a child that shares our memory: its actions are its own.
+bool owns(int signal) {
+  return signal == SIGSYS && owned.load(std::memory_order_acquire) && in_managed_process();
+}
+
+bool install() {
+  // No signal is blocked in the handler: it takes the interrupted code's place, waits included.
+  // On the alternate stack where there is one: a runtime that has small stacks of its own needs it.
+  struct sigaction action = {};
+  action.sa_sigaction = on_sigsys;
+  action.sa_flags = SA_SIGINFO | SA_NODEFER | SA_RESTART | SA_ONSTACK;
+  return real_sigaction(SIGSYS, &action, nullptr) == 0;
+}
+
+[[noreturn]] void die() {
+  struct sigaction standard = {};
+  real_sigaction(SIGSYS, &standard, nullptr);
+  set_kernel_mask(SIG_UNBLOCK, kSigsys);
+  for (;;) os::tgkill(os::getpid(), os::gettid(), SIGSYS);
+}
+
+void believe(bool blocked) {
+  trap_self.blocks_sigsys = blocked;
+  if (blocked) {
+    own_sigsys();  // one that is sent must find us
+  } else if (trap_self.holds_sigsys) {
+    trap_self.holds_sigsys = false;
+    os::raw_syscall(SYS_rt_tgsigqueueinfo, os::getpid(), os::gettid(), SIGSYS,
+                    os::arg(&trap_self.held));
+  }
+}
+
+// After a change of the mask by `how` and `asked` went well.
+void note_change(int how, std::uint64_t asked) {
+  bool named = asked & kSigsys;
+  if (how == SIG_SETMASK) {
+    if (named != trap_self.blocks_sigsys) believe(named);
+  } else if (named && (how == SIG_BLOCK) != trap_self.blocks_sigsys) {
+    believe(how == SIG_BLOCK);
+  }
+}
+
+int change_mask(int how, const sigset_t* set, sigset_t* old) {
+  if (!trap_configured()) return real_pthread_sigmask(how, set, old);
+  std::uint64_t asked = set ? word_of(*set) : 0;
+  bool believed = trap_self.blocks_sigsys;
+  sigset_t copy;
+  if (set) {
+    copy = *set;
+    set_word(copy, asked & ~kSigsys);
+  }
+  int error = real_pthread_sigmask(how, set ? &copy : nullptr, old);
+  if (error) return error;
+  if (old && believed) set_word(*old, word_of(*old) | kSigsys);
+  if (set) note_change(how, asked);
+  return 0;
+}
+
+}  // namespace
+
+bool own_sigsys() {
+  if (!in_managed_process()) return false;
+  // Whoever is at it needs a few instructions; a handler that interrupted it does without.
+  for (unsigned spins = 0; owning.exchange(true, std::memory_order_acquire); ++spins) {
+    if (owned.load(std::memory_order_acquire) || spins == 1000)
+      return owned.load(std::memory_order_acquire);
+    RealWorld::relax(spins);
+  }
+  KernelAction before{};
+  os::raw_syscall(SYS_rt_sigaction, SIGSYS, 0, os::arg(&before), 8);
+  exchange_view(&before);
+  bool done = install();
+  owned.store(done, std::memory_order_release);
+  if (!done) owning.store(false, std::memory_order_release);
+  return done;
+}
+
+void pass_on_sigsys(siginfo_t* info, void* context) {
+  KernelAction action = exchange_view(nullptr);
+  bool forced = info->si_code > 0;  // a seccomp filter's, say: the kernel ends who blocks it
+  if (trap_self.blocks_sigsys && !forced) {
+    trap_self.held = *info;
+    trap_self.holds_sigsys = true;
+    return;
+  }
+  if (action.handler == kIgnore && !forced) return;
+  if (action.handler == kIgnore || action.handler == kDefault || trap_self.blocks_sigsys) die();
+  if (action.flags & SA_RESETHAND) view.handler.store(kDefault, std::memory_order_relaxed);
+  // The return from the signal undoes it. Under the program's own dispatch a call of ours might be
+  // another SIGSYS.
+  constexpr int kUserDispatch = 2;
+  if (info->si_code != kUserDispatch) set_kernel_mask(SIG_BLOCK, action.mask & ~kSigsys);
+  reinterpret_cast<void (*)(int, siginfo_t*, void*)>(action.handler)(SIGSYS, info, context);
+}
+
+bool readable(long address) {
+  // It reads the mask before it finds that -1 is no way to change one.
+  return os::raw_syscall(SYS_rt_sigprocmask, -1, address, 0, 8) == -EINVAL;
+}
+
+void hide_blocked_sigsys() {
+  std::uint64_t before = 0;
+  set_kernel_mask(SIG_UNBLOCK, kSigsys, &before);
+  if (before & kSigsys) believe(true);
+}
+
+int program_sigaction(int signal, const struct sigaction* action, struct sigaction* old) {
+  if (!trap_configured() || signal < 1 || signal > 64) return real_sigaction(signal, action, old);
+  if (owns(signal)) {
+    KernelAction wanted{};
+    if (action) {
+      wanted = {reinterpret_cast<std::uintptr_t>(action->sa_handler),
+                static_cast<unsigned long>(action->sa_flags), 0, word_of(action->sa_mask)};
+    }
+    KernelAction before = exchange_view(action ? &wanted : nullptr);
+    if (!old) return 0;
+    *old = {};
+    old->sa_handler = reinterpret_cast<sighandler_t>(before.handler);
+    old->sa_flags = static_cast<int>(before.flags);
+    set_word(old->sa_mask, before.mask);
+    return 0;
+  }
+  struct sigaction copy;
+  std::uint64_t mask = 0;
+  if (action) {
+    copy = *action;
+    mask = word_of(copy.sa_mask);
+    set_word(copy.sa_mask, mask & ~kSigsys);
+  }
+  int result = real_sigaction(signal, action ? &copy : nullptr, old);
+  if (result != 0) return result;
+  bool had = exchange_mask(signal, action ? &mask : nullptr);
+  if (old && had) set_word(old->sa_mask, word_of(old->sa_mask) | kSigsys);
+  return 0;
+}
+
+sighandler_t set_sigsys_handler(sighandler_t handler, int flags) {
+  KernelAction wanted{reinterpret_cast<std::uintptr_t>(handler), static_cast<unsigned long>(flags),
+                      0, flags & SA_NODEFER ? 0 : kSigsys};
+  return reinterpret_cast<sighandler_t>(exchange_view(&wanted).handler);
+}
+
+void set_sigsys_restart(bool restart) {
+  restart
+      ? view.flags.fetch_or(SA_RESTART, std::memory_order_relaxed)
+      : view.flags.fetch_and(~static_cast<unsigned long>(SA_RESTART), std::memory_order_relaxed);
+}
+
+bool owns_sigsys(int signal) { return owns(signal); }
+
+long program_rt_sigaction(int signal, long action, long old) {
+  auto* wanted = reinterpret_cast<const KernelAction*>(action);
+  auto* before = reinterpret_cast<KernelAction*>(old);
+  if (owns(signal)) {
+    KernelAction was = exchange_view(wanted);
+    if (before) *before = was;
+    return 0;
+  }
+  KernelAction copy{};
+  std::uint64_t mask = 0;
+  if (wanted) {
+    copy = *wanted;
+    mask = copy.mask;
+    copy.mask &= ~kSigsys;
+  }
+  long result = os::raw_syscall(SYS_rt_sigaction, signal, wanted ? os::arg(&copy) : 0, old, 8);
+  if (result != 0) return result;
+  if (exchange_mask(signal, wanted ? &mask : nullptr) && before) before->mask |= kSigsys;
+  return 0;
+}
+
+long program_rt_sigprocmask(int how, long set, long old) {
+  std::uint64_t asked = 0;
+  if (set) memcpy(&asked, reinterpret_cast<const void*>(set), sizeof asked);
+  std::uint64_t given = asked & ~kSigsys;
+  bool believed = trap_self.blocks_sigsys;
+  long result = os::raw_syscall(SYS_rt_sigprocmask, how, set ? os::arg(&given) : 0, old, 8);
+  if (result != 0) return result;
+  if (old && believed) *reinterpret_cast<std::uint64_t*>(old) |= kSigsys;
+  if (set) note_change(how, asked);
+  return 0;
+}
+
+const sigset_t* wait_mask(const sigset_t* mask, sigset_t& copy) {
+  if (!mask || !trap_configured() || !readable(os::arg(mask)) || !(word_of(*mask) & kSigsys))
+    return mask;
+  // The kernel's masks are one word; the rest of libc's is not looked at.
+  set_word(copy, word_of(*mask) & ~kSigsys);
+  return &copy;
+}
+
+std::uint64_t believed_mask(std::uint64_t mask) {
+  return trap_self.blocks_sigsys ? mask | kSigsys : mask;
+}
+
+std::uint64_t take_believed_mask(std::uint64_t mask) {
+  if (!trap_configured()) return mask;
+  note_change(SIG_SETMASK, mask);
+  return mask & ~kSigsys;
+}
+
+AsTheProgramBelieves::AsTheProgramBelieves() {
+  if (!trap_configured()) return;
+  if (trap_self.blocks_sigsys) {
+    if (in_managed_process()) trap_thread_pauses();
+    blocked_ = true;
+    set_kernel_mask(SIG_BLOCK, kSigsys);
+  }
+  if (owned.load(std::memory_order_acquire) &&
+      view.handler.load(std::memory_order_relaxed) == kIgnore) {
+    struct sigaction ignore = {};
+    ignore.sa_handler = SIG_IGN;
+    ignored_ = real_sigaction(SIGSYS, &ignore, nullptr) == 0;
+  }
+}
+
+AsTheProgramBelieves::~AsTheProgramBelieves() {
+  if (ignored_) install();
+  if (blocked_) {
+    set_kernel_mask(SIG_UNBLOCK, kSigsys);
+    if (in_managed_process()) trap_thread_resumes();
+  }
+}
+
+ROOST_EXPORT int pthread_sigmask(int how, const sigset_t* set, sigset_t* old) noexcept {
+  return change_mask(how, set, old);
+}
+ROOST_EXPORT int sigprocmask(int how, const sigset_t* set, sigset_t* old) noexcept {
+  int error = change_mask(how, set, old);
+  if (error == 0) return 0;
+  errno = error;
+  return -1;
+}
+ROOST_EXPORT int sigpending(sigset_t* set) noexcept {
+  int result = real_sigpending(set);
+  if (result == 0 && trap_self.holds_sigsys) set_word(*set, word_of(*set) | kSigsys);
+  return result;
+}
+
+}  // namespace roost

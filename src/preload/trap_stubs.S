@@ -1,0 +1,137 @@
+// Where a trapped system call is made again with the program's registers, stack and signal mask.
+//
+// The trap's handler sets the thread's selector to let it through and the program counter to the stub that
+// belongs to the call's site; the stub makes the call, arms the trap again and jumps back to behind the
+// site. It uses no stack, so it serves calls that change or share it, and changes no register but rcx,
+// which ends with what the `syscall` instruction leaves there. A table has one stub a site, because
+// after a clone nothing but code tells where to go on.
+//
+// And dlopen, dlmopen, dlsym: jumps to libc's, which look at their caller's address.
+#if defined(__x86_64__)
+
+#define PLAIN_STUBS 256
+#define CLONE_STUBS 32
+
+        .bss
+        .p2align 6
+        .globl roost_plain_sites, roost_clone_sites, roost_fork_sites
+        .hidden roost_plain_sites, roost_clone_sites, roost_fork_sites
+roost_plain_sites: .skip 8*PLAIN_STUBS
+roost_clone_sites: .skip 8*CLONE_STUBS
+roost_fork_sites: .skip 8*CLONE_STUBS
+
+        .text
+        .globl roost_plain_stubs, roost_clone_stubs, roost_fork_stubs
+        .hidden roost_plain_stubs, roost_clone_stubs, roost_fork_stubs
+
+        .macro arm
+        mov     roost_trap_selector@GOTTPOFF(%rip), %rcx
+        movb    $1, %fs:(%rcx)
+        .endm
+
+        .p2align 5
+roost_plain_stubs:
+        .set i, 0
+        .rept PLAIN_STUBS
+        syscall
+        arm
+        mov     roost_plain_sites+8*i(%rip), %rcx
+        jmp     *%rcx
+        .p2align 5
+        .set i, i+1
+        .endr
+
+// The child, which has no trap, may share the caller's thread-local storage or have one that is not
+// libc's: it leaves both alone. So does what returns 0 after it changed the thread pointer.
+roost_clone_stubs:
+        .set i, 0
+        .rept CLONE_STUBS
+        syscall
+        mov     %rax, %rcx
+        jrcxz   1f
+        arm
+1:      mov     roost_clone_sites+8*i(%rip), %rcx
+        jmp     *%rcx
+        .p2align 5
+        .set i, i+1
+        .endr
+
+// The child is a process of its own that Roost does not know: self.record = nullptr.
+        .p2align 6
+roost_fork_stubs:
+        .set i, 0
+        .rept CLONE_STUBS
+        syscall
+        mov     %rax, %rcx
+        jrcxz   1f
+        arm
+        jmp     2f
+1:      mov     _ZN5roost4selfE@GOTTPOFF(%rip), %rcx
+        movq    $0, %fs:(%rcx)
+2:      mov     roost_fork_sites+8*i(%rip), %rcx
+        jmp     *%rcx
+        .p2align 6
+        .set i, i+1
+        .endr
+
+// A thread that opens objects looks at its next scheduling point, or at dlsym, whether they hold
+// inline system calls.
+        .macro to_libc name, before:vararg
+        .globl  \name
+        .type   \name, @function
+\name:
+        .cfi_startproc
+        \before
+        mov     roost_real_\name(%rip), %rax
+        test    %rax, %rax
+        jz      1f
+        jmp     *%rax
+1:      push    %rdi
+        .cfi_adjust_cfa_offset 8
+        push    %rsi
+        .cfi_adjust_cfa_offset 8
+        push    %rdx
+        .cfi_adjust_cfa_offset 8
+        call    roost_find_dl
+        pop     %rdx
+        .cfi_adjust_cfa_offset -8
+        pop     %rsi
+        .cfi_adjust_cfa_offset -8
+        pop     %rdi
+        .cfi_adjust_cfa_offset -8
+        jmp     *roost_real_\name(%rip)
+        .cfi_endproc
+        .size   \name, . - \name
+        .endm
+
+        .macro note_dlopen
+        mov     roost_seen_epoch@GOTTPOFF(%rip), %rax
+        movl    $-1, %fs:(%rax)
+        lock incl roost_opened_objects(%rip)
+        .endm
+
+        .macro look_after_dlopen
+        mov     roost_seen_epoch@GOTTPOFF(%rip), %rax
+        cmpl    $-1, %fs:(%rax)
+        jne     2f
+        push    %rdi
+        .cfi_adjust_cfa_offset 8
+        push    %rsi
+        .cfi_adjust_cfa_offset 8
+        push    %rdx
+        .cfi_adjust_cfa_offset 8
+        call    roost_look_after_dlopen
+        pop     %rdx
+        .cfi_adjust_cfa_offset -8
+        pop     %rsi
+        .cfi_adjust_cfa_offset -8
+        pop     %rdi
+        .cfi_adjust_cfa_offset -8
+2:
+        .endm
+
+        to_libc dlopen, note_dlopen
+        to_libc dlmopen, note_dlopen
+        to_libc dlsym, look_after_dlopen
+#endif
+        .section .note.GNU-stack, "", @progbits
