@@ -48,6 +48,30 @@ CASE(a_compute_loop_is_cancelled) {
   }
 }
 
+static int never;
+
+static void* wait_in_vain(void* argument) {
+  EXPECT_EQ(pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, NULL), 0);
+  sem_post(&ready);
+  while (!__atomic_load_n(&never, __ATOMIC_ACQUIRE)) {
+  }
+  return argument;
+}
+
+// They take turns on the cores while they wait, and may be anywhere when they are cancelled.
+CASE(busy_waits_of_many_are_cancelled) {
+  enum { MANY = 8 };
+  EXPECT_EQ(sem_init(&ready, 0, 0), 0);
+  for (int i = 0; i < 5; ++i) {
+    pthread_t threads[MANY];
+    for (int k = 0; k < MANY; ++k) threads[k] = start(wait_in_vain, NULL);
+    for (int k = 0; k < MANY; ++k) await_ready();
+    nanosleep(&(struct timespec){0, 20000000}, NULL);
+    for (int k = 0; k < MANY; ++k) EXPECT_EQ(pthread_cancel(threads[k]), 0);
+    for (int k = 0; k < MANY; ++k) expect_cancelled(threads[k]);
+  }
+}
+
 static void* tell_defaults(void* argument) {
   int state = -1, type = -1;
   EXPECT_EQ(pthread_setcancelstate(PTHREAD_CANCEL_ENABLE, &state), 0);
