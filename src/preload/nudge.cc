@@ -12,10 +12,10 @@
 #include <ucontext.h>
 
 #include "os/sys.h"
-#include "preload/defer_cancel.h"
 #include "preload/process.h"
 #include "preload/real.h"
 #include "preload/spin_site.h"
+#include "preload/wait_loads.h"
 #include "sched/runtime.h"
 
 namespace roost {
@@ -67,7 +67,7 @@ bool read_code(std::uint64_t at, spin::CodeWindow& code) {
 
 void on_nudge(int, siginfo_t*, void* context) {
   if (!can_park() || !has_core()) return;
-  DeferCancel guard;
+  DeferCancellation guard;
   spin::Registers registers = registers_of(*static_cast<ucontext_t*>(context));
   spin::CodeWindow code;
   if (!read_code(registers.instruction_pointer, code)) return;

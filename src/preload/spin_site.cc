@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "preload/code_patch.h"
-#include "preload/defer_cancel.h"
 #include "preload/function_bounds.h"
 #include "preload/wait_loads.h"
 #include "sched/runtime.h"
@@ -210,7 +209,7 @@ void put_back(spin::CodeWindow& code, std::uint64_t at, const void* now, const s
 
 void roost_spin_pass(const SpinFrame* frame) {
   if (!can_park()) return;
-  DeferCancel guard;
+  DeferCancellation guard;
   const Site& site = *frame->site;
   if (site.steps <= kShortRound) {
     spin::WaitProof proof =
