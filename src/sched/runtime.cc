@@ -426,6 +426,7 @@ void abandon_wait() {
   if (!self.parked ||
       state_of(self.record->state.load(std::memory_order_relaxed)) == State::blocked)
     return;
+  self.record->wait_words = 0;  // they lie in the frames that the jump leaves
   wait_for_grant(nullptr, false);
   self.parked = false;
 }
