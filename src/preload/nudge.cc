@@ -94,11 +94,14 @@ bool is_default(const struct sigaction& action) {
 
 }  // namespace
 
-void nudges_start(SpinMode wanted) {
+void nudges_prepare(SpinMode wanted) {
   mode = wanted;
+  if (mode == SpinMode::rewrite && !spin_sites_start()) mode = SpinMode::preempt;
+}
+
+void nudges_start() {
 #if defined(__x86_64__)
   if (mode == SpinMode::off) return;
-  if (mode == SpinMode::rewrite && !spin_sites_start()) mode = SpinMode::preempt;
   struct sigaction before;
   if (real_sigaction(kSignal, nullptr, &before) != 0 || !is_default(before)) return;
   struct sigaction action {};

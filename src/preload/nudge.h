@@ -9,8 +9,11 @@ namespace roost {
 // watchdog's share; a yield when a keeper asks; a yield in each round of the loop from then on.
 enum class SpinMode { off, preempt, rewrite };
 
+// Before runtime_start: to make code changeable the kernel waits for all CPUs, unless the process
+// has a single thread still, which it has not once there is a keeper.
+void nudges_prepare(SpinMode mode);
 // Takes the signal, if the program has left it at its default. After runtime_start.
-void nudges_start(SpinMode mode);
+void nudges_start();
 void nudges_after_fork();
 
 // The program sets an action for `signal`: if it is ours, it is the program's from now on.

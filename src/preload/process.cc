@@ -58,11 +58,12 @@ __attribute__((constructor(101))) void start(int, char**, char** environment) {
   if (found != ConfigResult::managed) return;
   report_stats = stats_wanted(environment);
   trap_configure(trap_wanted(environment));
+  nudges_prepare(spin_mode_wanted(environment));
   if (int error = start_process(config)) {
     complain(config.instance, error);
     return;
   }
-  nudges_start(spin_mode_wanted(environment));
+  nudges_start();
 }
 
 // The image may be replaced by one that is not managed, so it must find the affinity of the whole

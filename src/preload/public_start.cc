@@ -110,8 +110,9 @@ int start(const roost_config& wanted) {
   if (read_config(room, config) != ConfigResult::managed) return -EINVAL;
   trap_configure(trap_wanted(room));
   bool others = has_other_threads();
+  nudges_prepare(spin_mode_wanted(environ));
   if (int error = start_process(config)) return errno_of(error);
-  nudges_start(spin_mode_wanted(environ));
+  nudges_start();
   // They end unseen, so which is the process's last thread can no longer be told.
   if (others) thread_started();
   return 0;
