@@ -53,7 +53,9 @@ ProcessIndex process_of(const Segment& s, Party party) {
 void free_records_of(Segment& s, ProcessIndex dead) {
   for (ThreadIndex i = 0; i < s.header->n_threads; ++i) {
     if (!(s.thread_bits[i / 64].load(std::memory_order_relaxed) >> (i % 64) & 1)) continue;
-    if (s.threads[i].process == dead) segment_free_thread(s, i);
+    // One that somebody is just taking is FREE still, and names the process that had it before.
+    State state = state_of(s.threads[i].state.load(std::memory_order_acquire));
+    if (state != State::free && s.threads[i].process == dead) segment_free_thread(s, i);
   }
 }
 

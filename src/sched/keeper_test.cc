@@ -200,6 +200,35 @@ TEST_F(OneCore, a_process_that_is_killed_gives_back_its_core_its_records_and_its
             "");
 }
 
+TEST_F(OneCore, a_record_of_the_dead_that_another_is_taking_is_left_to_it) {
+  EXPECT_EQ(in_child([&]() -> std::string {
+              EXPECT_OR_COMPLAIN(start() == 0);
+              ProcessIndex own = slot_of(getpid());
+              enter_external();
+              Child other([&](auto ready) {
+                join();
+                ready();
+                sleep_for_ever();
+              });
+              ProcessIndex slot = slot_of(other.pid());
+              other.kill_now();
+              // segment_take_thread after its first step.
+              constexpr ThreadIndex kTaken = 7;
+              segment().thread_bits[0].fetch_or(1ull << kTaken);
+              segment().threads[kTaken].process = slot;
+              for (int look = 0; look < 10 && slot_of(other.pid()) != kNoProcess; ++look) {
+                keeper_look(segment(), own);
+              }
+              EXPECT_OR_COMPLAIN(slot_of(other.pid()) == kNoProcess);
+              EXPECT_OR_COMPLAIN(segment().thread_bits[0].load() >> kTaken & 1);
+              segment().thread_bits[0].fetch_and(~(1ull << kTaken));
+              leave_external();
+              runtime_stop();
+              return "";
+            }),
+            "");
+}
+
 TEST_F(OneCore, a_waiting_process_gets_the_core_of_one_that_is_killed) {
   EXPECT_EQ(in_child([&]() -> std::string {
               EXPECT_OR_COMPLAIN(start() == 0);
