@@ -26,7 +26,7 @@ Kind kind_by_mode(const struct stat& status) {
 constinit std::atomic<std::uint8_t> descriptor_kinds[kRememberedDescriptors] = {};
 
 Kind learn_kind(int fd) {
-  struct stat status;
+  struct stat status = {};
   if (os::raw_syscall(SYS_fstat, fd, os::arg(&status)) < 0) return Kind::instant;  // the call fails
   Kind kind = kind_by_mode(status);
   if (kind != Kind::instant) {

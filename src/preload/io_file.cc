@@ -49,7 +49,7 @@ ROOST_BEHIND(int, tcdrain, int)
 bool opening_may_wait(int directory, const char* path, int flags) {
   if ((flags & O_ACCMODE) == O_RDWR || flags & (O_NONBLOCK | O_DIRECTORY | O_PATH)) return false;
   if ((flags & (O_CREAT | O_EXCL)) == (O_CREAT | O_EXCL)) return false;
-  struct stat status;
+  struct stat status = {};
   return os::raw_syscall(SYS_newfstatat, directory, os::arg(path), os::arg(&status),
                          flags & O_NOFOLLOW ? AT_SYMLINK_NOFOLLOW : 0) == 0 &&
          S_ISFIFO(status.st_mode);
