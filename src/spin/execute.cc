@@ -98,35 +98,41 @@ void Step::set_difference_flags(std::uint64_t a, std::uint64_t b) {
 }
 
 bool Step::condition(bool& holds) const {
+  bool carry = r_.flags & kCarry, zero = r_.flags & kZero;
+  bool less = !(r_.flags & kSign) != !(r_.flags & kOverflow);
   std::uint32_t reads = 0;
-  auto flag = [&](Flag f) {
-    reads |= f;
-    return (r_.flags & f) != 0;
-  };
   switch (i_.condition >> 1) {
     case 0:
-      holds = flag(kOverflow);
+      holds = r_.flags & kOverflow;
+      reads = kOverflow;
       break;
     case 1:
-      holds = flag(kCarry);
+      holds = carry;
+      reads = kCarry;
       break;
     case 2:
-      holds = flag(kZero);
+      holds = zero;
+      reads = kZero;
       break;
     case 3:
-      holds = flag(kCarry) | flag(kZero);
+      holds = carry || zero;
+      reads = kCarry | kZero;
       break;
     case 4:
-      holds = flag(kSign);
+      holds = r_.flags & kSign;
+      reads = kSign;
       break;
     case 5:
-      holds = flag(kParity);
+      holds = r_.flags & kParity;
+      reads = kParity;
       break;
     case 6:
-      holds = flag(kSign) != flag(kOverflow);
+      holds = less;
+      reads = kSign | kOverflow;
       break;
     default:
-      holds = (flag(kSign) != flag(kOverflow)) | flag(kZero);
+      holds = less || zero;
+      reads = kSign | kOverflow | kZero;
       break;
   }
   if (i_.condition & 1) holds = !holds;
