@@ -2,7 +2,9 @@
 // wrappers.
 #include <errno.h>
 #include <stdarg.h>
+#include <sys/syscall.h>
 
+#include "preload/futex.h"
 #include "preload/real.h"
 #include "preload/served_syscall.h"
 #include "sched/self.h"
@@ -20,6 +22,7 @@ ROOST_EXPORT long syscall(long number, ...) noexcept {
                   va_arg(list, long),
                   va_arg(list, long)};
   va_end(list);
+  if (number == SYS_futex && !self.record) futexes_may_wait_unseen();
   long result;
   if (!self.record || !serve_syscall(call, result))
     return real::syscall(call.number, call.a, call.b, call.c, call.d, call.e, call.f);

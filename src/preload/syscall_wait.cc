@@ -2,7 +2,6 @@
 #include "preload/syscall_wait.h"
 
 #include <fcntl.h>
-#include <linux/futex.h>
 #include <sys/file.h>
 #include <sys/ipc.h>
 #include <sys/socket.h>
@@ -15,7 +14,6 @@
 namespace roost {
 namespace {
 
-constexpr long kFutexLockPi2 = 13;
 constexpr long kFutexWaitv = 449;
 constexpr long kEpollPwait2 = 441;
 #if defined(__x86_64__)
@@ -25,19 +23,6 @@ constexpr long kIoPgetevents = 292;
 #endif
 constexpr long kIoUringEnter = 426;
 constexpr unsigned kUringGetEvents = 1;
-
-bool futex_may_wait(long operation) {
-  switch (operation & FUTEX_CMD_MASK) {
-    case FUTEX_WAIT:
-    case FUTEX_WAIT_BITSET:
-    case FUTEX_LOCK_PI:
-    case FUTEX_WAIT_REQUEUE_PI:
-    case kFutexLockPi2:
-      return true;
-    default:
-      return false;
-  }
-}
 
 // Pointers of the program are not followed: whether they are valid is the kernel's to say. A zero
 // timeout behind one gives the core away for nothing.
@@ -54,8 +39,6 @@ bool sending_may_wait_on(long fd, long bytes, long flags = 0) {
 
 bool syscall_may_wait(long number, const SyscallArguments& x) {
   switch (number) {
-    case SYS_futex:
-      return futex_may_wait(x.b);
     case kFutexWaitv:
     case SYS_nanosleep:
     case SYS_clock_nanosleep:

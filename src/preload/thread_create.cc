@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "preload/futex.h"
 #include "preload/inherit.h"
 #include "preload/lock.h"
 #include "preload/thread_end.h"
@@ -165,7 +166,10 @@ void* kernel_thread(void* data) {
   self.tid = t->tid = os::gettid();
   register_thread(t, pthread_self());
   pthread_setspecific(end_key_value, t);
-  if (!thread_attach()) complain_once_about_records();
+  if (!thread_attach()) {
+    complain_once_about_records();
+    futexes_may_wait_unseen();
+  }
   t->index = self.index;
   take_believed_mask(t->inherited.signal_mask);
   trap_thread_starts();

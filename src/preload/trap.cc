@@ -31,6 +31,7 @@ constexpr int kSetSyscallUserDispatch = 59, kDispatchOff = 0, kDispatchOn = 1;  
 constexpr std::uint8_t kLooksAfterDlopen = 16;
 
 bool on_request;  // not found out
+std::atomic<std::uint32_t> trapping_threads{0};
 constinit Lock setup_lock;
 TextRange libc_text;
 
@@ -90,7 +91,14 @@ void enable_here() {
   hide_blocked_sigsys();
   if (!trap_self.enabled && dispatch(kDispatchOn) != 0) return;
   trap_self.enabled = true;
+  if (!trap_self.counted) trapping_threads.fetch_add(1, std::memory_order_seq_cst);
+  trap_self.counted = true;
   select(1);
+}
+
+void count_out() {
+  if (trap_self.counted) trapping_threads.fetch_sub(1, std::memory_order_seq_cst);
+  trap_self.counted = false;
 }
 
 void say_unavailable() {
@@ -167,6 +175,22 @@ void trap_thread_resumes() {
     select(1);
 }
 
+void trap_thread_ends() {
+  select(0);
+  count_out();
+}
+
+bool trap_sees_all_threads() {
+  switch (trap_state.load(std::memory_order_acquire)) {
+    case TrapState::watching:
+      return !objects_may_be_new();
+    case TrapState::wanted:
+      return trapping_threads.load(std::memory_order_seq_cst) == runtime_thread_count();
+    default:
+      return false;
+  }
+}
+
 void trap_before_thread() {
   if (trap_state.load(std::memory_order_relaxed) == TrapState::watching && !inside_roost() &&
       objects_may_be_new())
@@ -176,7 +200,8 @@ void trap_before_thread() {
 void trap_after_fork() {
   setup_lock.reset();
   objects_after_fork();
-  trap_self.enabled = false;
+  trap_self.enabled = trap_self.counted = false;
+  trapping_threads.store(0, std::memory_order_relaxed);
   trap_self.holds_sigsys = false;
   select(0);
   if (self.record && trap_state.load(std::memory_order_relaxed) == TrapState::wanted) enable_here();
@@ -187,12 +212,15 @@ void trap_give_up() {
   trap_state.store(TrapState::given_up, std::memory_order_release);
   select(0);
   if (trap_self.enabled && dispatch(kDispatchOff) == 0) trap_self.enabled = false;
+  count_out();
 }
 #else
 void trap_configure(TrapMode) {}
 void trap_thread_starts() {}
 void trap_thread_pauses() {}
 void trap_thread_resumes() {}
+void trap_thread_ends() {}
+bool trap_sees_all_threads() { return false; }
 void trap_before_thread() {}
 void trap_after_fork() {}
 void trap_give_up() {}

@@ -19,6 +19,7 @@ extern std::atomic<std::uint64_t> trapped_calls;
 
 struct TrapSelf {
   bool enabled = false;         // the kernel dispatches this thread's calls to us
+  bool counted = false;         // among the trapping threads
   bool blocks_sigsys = false;   // so the thread believes
   bool holds_sigsys = false;    // one was sent meanwhile
   std::uint8_t looks_left = 0;  // after a dlopen, while no new object has appeared
