@@ -1,7 +1,5 @@
-// What a proof of waiting (spin/) found, as the scheduler takes it.
+// What a proof of waiting (spin/) reads, and what it found as the scheduler takes it.
 #pragma once
-
-#include <pthread.h>
 
 #include "sched/wait_words.h"
 #include "spin/execute.h"
@@ -24,22 +22,6 @@ inline WaitWords wait_for(const spin::Load* loads, unsigned count, Nanoseconds p
   wait.patience = patience;
   return wait;
 }
-
-// While it lives the calling thread is not cancelled at just any instruction: not while it is
-// inside Roost, in a place where the program was computing.
-class DeferCancellation {
- public:
-  DeferCancellation() { pthread_setcanceltype(PTHREAD_CANCEL_DEFERRED, &before_); }
-  // Acts on a request that came meanwhile: does not return then.
-  ~DeferCancellation() noexcept(false) {
-    if (before_ != PTHREAD_CANCEL_DEFERRED) pthread_setcanceltype(before_, nullptr);
-  }
-  DeferCancellation(const DeferCancellation&) = delete;
-  DeferCancellation& operator=(const DeferCancellation&) = delete;
-
- private:
-  int before_;
-};
 
 // Reads what the thread itself is about to read: it may be read as well as by the thread.
 inline bool read_directly(std::uint64_t address, unsigned bytes, std::uint64_t& value) {

@@ -8,6 +8,7 @@
 #include <atomic>
 
 #include "os/sys.h"
+#include "preload/defer_cancellation.h"
 #include "preload/wait.h"
 #include "preload/wait_loads.h"
 #include "sched/runtime_os.h"
