@@ -2,7 +2,7 @@
 #pragma once
 
 #include "sched/wait_words.h"
-#include "spin/execute.h"
+#include "spin/loads.h"
 
 namespace roost {
 
@@ -12,13 +12,11 @@ inline constexpr Nanoseconds kMemoryPatience = 20'000'000;
 // One that looks at the clock too wants to sleep or do something else some day.
 inline constexpr Nanoseconds kTimedPatience = 1'000'000;
 
-// At most WaitWords::kMax loads.
-inline WaitWords wait_for(const spin::Load* loads, unsigned count, Nanoseconds patience) {
+inline WaitWords wait_for(const spin::Loads& loads, Nanoseconds patience) {
+  static_assert(spin::Loads::kMax <= WaitWords::kMax);
   WaitWords wait{};
-  for (; wait.count < count; ++wait.count) {
-    const spin::Load& load = loads[wait.count];
-    wait.words[wait.count] = {load.address, load.value, load.width};
-  }
+  for (const spin::Load& load : loads)
+    wait.words[wait.count++] = {load.address, load.value, load.width};
   wait.patience = patience;
   return wait;
 }

@@ -71,13 +71,12 @@ void read_time_stamp(Registers& registers) {
   registers.instruction_pointer += 2;
 }
 
-bool note_load(YieldProof& proof, const Load& load) {
-  for (unsigned i = 0; i < proof.n_loads; ++i) {
-    if (proof.loads[i].address == load.address) return proof.loads[i] == load;
+// A word that changes meanwhile, or is read in part and in whole, proves nothing.
+bool note_load(Loads& loads, const Load& load) {
+  for (const Load& other : loads) {
+    if (other.address == load.address && other != load) return false;
   }
-  if (proof.n_loads == YieldProof::kMaxLoads) return false;
-  proof.loads[proof.n_loads++] = load;
-  return true;
+  return loads.note(load);
 }
 
 }  // namespace
@@ -105,12 +104,12 @@ YieldProof prove_yield(const Registers& start, const std::uint8_t* code, std::si
     Effect effect{};
     if (!execute(instruction, memory, now, effect)) return proof;
     known |= registers_written(instruction);
-    if (effect.loaded && !note_load(proof, effect.load)) return proof;
+    if (effect.loaded && !note_load(proof.loads, effect.load)) return proof;
   }
   for (unsigned r = 0; r < 16; ++r) {
     if ((kPreserved >> r & 1) && now.general[r] != start.general[r]) return proof;
   }
-  proof.waits = proof.n_loads > 0;
+  proof.waits = proof.loads.count() > 0;
   return proof;
 }
 
