@@ -67,6 +67,18 @@ roost_\name\()_stubs:
         stubs clone, CLONE_STUBS, 5, arm_parent
         stubs fork, CLONE_STUBS, 6, arm_parent_or_forget
 
+        .macro call_keeping_arguments function
+        .irp    register, rdi, rsi, rdx
+        push    %\register
+        .cfi_adjust_cfa_offset 8
+        .endr
+        call    \function
+        .irp    register, rdx, rsi, rdi
+        pop     %\register
+        .cfi_adjust_cfa_offset -8
+        .endr
+        .endm
+
 // A thread that opens objects looks at its next scheduling point, or at dlsym, whether they hold
 // inline system calls.
         .macro to_libc name, before:vararg
@@ -79,19 +91,7 @@ roost_\name\()_stubs:
         test    %rax, %rax
         jz      1f
         jmp     *%rax
-1:      push    %rdi
-        .cfi_adjust_cfa_offset 8
-        push    %rsi
-        .cfi_adjust_cfa_offset 8
-        push    %rdx
-        .cfi_adjust_cfa_offset 8
-        call    roost_find_dl
-        pop     %rdx
-        .cfi_adjust_cfa_offset -8
-        pop     %rsi
-        .cfi_adjust_cfa_offset -8
-        pop     %rdi
-        .cfi_adjust_cfa_offset -8
+1:      call_keeping_arguments roost_find_dl
         jmp     *roost_real_\name(%rip)
         .cfi_endproc
         .size   \name, . - \name
@@ -107,19 +107,7 @@ roost_\name\()_stubs:
         mov     roost_seen_epoch@GOTTPOFF(%rip), %rax
         cmpl    $-1, %fs:(%rax)
         jne     2f
-        push    %rdi
-        .cfi_adjust_cfa_offset 8
-        push    %rsi
-        .cfi_adjust_cfa_offset 8
-        push    %rdx
-        .cfi_adjust_cfa_offset 8
-        call    roost_look_after_dlopen
-        pop     %rdx
-        .cfi_adjust_cfa_offset -8
-        pop     %rsi
-        .cfi_adjust_cfa_offset -8
-        pop     %rdi
-        .cfi_adjust_cfa_offset -8
+        call_keeping_arguments roost_look_after_dlopen
 2:
         .endm
 
