@@ -64,7 +64,7 @@ long wait_in_kernel(SystemCall s) {
       unblock(s.d, s.e);
       break;
     case SYS_epoll_pwait:
-    case 441 /* epoll_pwait2 */:
+    case SYS_epoll_pwait2:
       unblock(s.e, s.f);
       break;
     case SYS_pselect6:

@@ -15,16 +15,7 @@
 namespace roost {
 namespace {
 
-constexpr long kFutexLockPi2 = 13;
-constexpr long kFutexWaitv = 449;
-constexpr long kEpollPwait2 = 441;
-#if defined(__x86_64__)
-constexpr long kIoPgetevents = 333;
-#else
-constexpr long kIoPgetevents = 292;
-#endif
-constexpr long kIoUringEnter = 426;
-constexpr unsigned kUringGetEvents = 1;
+constexpr unsigned kUringGetEvents = 1;  // linux/io_uring.h
 
 bool futex_may_wait(long operation) {
   switch (operation & FUTEX_CMD_MASK) {
@@ -32,7 +23,7 @@ bool futex_may_wait(long operation) {
     case FUTEX_WAIT_BITSET:
     case FUTEX_LOCK_PI:
     case FUTEX_WAIT_REQUEUE_PI:
-    case kFutexLockPi2:
+    case FUTEX_LOCK_PI2:
       return true;
     default:
       return false;
@@ -56,7 +47,7 @@ bool syscall_may_wait(long number, const SyscallArguments& x) {
   switch (number) {
     case SYS_futex:
       return futex_may_wait(x.b);
-    case kFutexWaitv:
+    case SYS_futex_waitv:
     case SYS_nanosleep:
     case SYS_clock_nanosleep:
     case SYS_rt_sigtimedwait:
@@ -106,7 +97,7 @@ bool syscall_may_wait(long number, const SyscallArguments& x) {
 #endif
     case SYS_ppoll:
     case SYS_pselect6:
-    case kEpollPwait2:
+    case SYS_epoll_pwait2:
       return true;
     case SYS_wait4:
       return !(x.c & WNOHANG);
@@ -121,9 +112,9 @@ bool syscall_may_wait(long number, const SyscallArguments& x) {
     case SYS_msgrcv:
       return !(x.e & IPC_NOWAIT);
     case SYS_io_getevents:
-    case kIoPgetevents:
+    case SYS_io_pgetevents:
       return x.b > 0;
-    case kIoUringEnter:
+    case SYS_io_uring_enter:
       return x.c > 0 && x.d & kUringGetEvents;
     default:
       return false;
