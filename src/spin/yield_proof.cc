@@ -12,24 +12,11 @@ constexpr std::uint32_t kPreserved = 1u << 3 | 1u << 4 | 1u << 5 | 0xf000;
 
 std::uint32_t bit(int number) { return number >= 0 && number < 16 ? 1u << number : 0; }
 
-bool writes_only(const Instruction& i) {
-  switch (i.operation) {
-    case Operation::move:
-    case Operation::move_zero_extended:
-    case Operation::move_sign_extended:
-    case Operation::load_address:
-    case Operation::set_on_condition:
-      return true;
-    default:
-      return false;
-  }
-}
-
 std::uint32_t registers_read(const Instruction& i) {
   std::uint32_t read = bit(i.memory.base) | bit(i.memory.index);
   if (i.source.kind == Operand::Kind::general) read |= bit(i.source.number);
   // A narrow write keeps the rest of the register.
-  if (i.destination.kind == Operand::Kind::general && (!writes_only(i) || i.width < 4))
+  if (i.destination.kind == Operand::Kind::general && (!i.only_writes() || i.width < 4))
     read |= bit(i.destination.number);
   if (i.operation == Operation::sign_extend_accumulator ||
       i.operation == Operation::compare_exchange)
