@@ -45,7 +45,7 @@ struct FutexWait {
 // Waits until woken on one of the words while each is as expected. Which one it was, -EAGAIN,
 // -EINTR, or -ENOSYS (before Linux 5.16).
 inline int futex_wait_any(const FutexWait* words, unsigned count) {
-  return static_cast<int>(raw_syscall(449, arg(words), count));
+  return static_cast<int>(raw_syscall(SYS_futex_waitv, arg(words), count));
 }
 
 // Wakes up to `count` waiters of the word; returns how many.

@@ -1,4 +1,5 @@
-// Private futexes wait in the parking lot and in the kernel at once; the others in the kernel alone.
+// Private futexes wait in the parking lot and in the kernel at once; the others in the kernel
+// alone.
 #include "preload/futex.h"
 
 #include <errno.h>
@@ -45,7 +46,7 @@ bool is_wait(const SystemCall& s) {
     case FUTEX_WAIT_BITSET:
     case FUTEX_LOCK_PI:
     case FUTEX_WAIT_REQUEUE_PI:
-    case 13 /* FUTEX_LOCK_PI2 */:
+    case FUTEX_LOCK_PI2:
       return true;
     default:
       return false;

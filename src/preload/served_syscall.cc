@@ -38,7 +38,7 @@ long wait_in_kernel(SystemCall s) {
       unblock(s.d, s.e);
       break;
     case SYS_epoll_pwait:
-    case 441 /* epoll_pwait2 */:
+    case SYS_epoll_pwait2:
       unblock(s.e, s.f);
       break;
     case SYS_pselect6:
@@ -83,6 +83,7 @@ bool serve_syscall(const SystemCall& s, long& result) {
     result = serve_futex(s);
     return true;
   }
+  if (s.number == SYS_futex_waitv) futexes_may_wait_unseen();
   if (syscall_may_wait(s.number, {s.a, s.b, s.c, s.d, s.e, s.f})) {
     result = wait_in_kernel(s);
     return true;

@@ -99,11 +99,6 @@ Thread* take_cached(const Attributes& a) {
   return nullptr;
 }
 
-void publish_result(Thread* t, void* result) {
-  t->result = result;
-  t->phase.store(Phase::finished, std::memory_order_seq_cst);  // before the look at joiners [lot-1]
-}
-
 // Whether the calling thread, after its destructors, left something in its kernel thread that a
 // successor must not find.
 bool leaves_traces(const Thread* t, const Inherited& state) {
@@ -131,7 +126,11 @@ bool finish(Thread* t, void* result) {
   threads_lock.acquire();
   bool stays =
       !t->detached && !t->cancel_requested.load(std::memory_order_relaxed) && n_cached < kMaxCached;
-  if (stays) publish_result(t, result);
+  if (stays) {
+    t->result = result;
+    // [lot-1] before the look at joiners.
+    t->phase.store(Phase::finished, std::memory_order_seq_cst);
+  }
   threads_lock.release();
   if (!stays) {
     apply_inherited(before);

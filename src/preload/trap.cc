@@ -4,6 +4,7 @@
 #include <gnu/libc-version.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/wait.h>
 
 #include "os/file.h"
 #include "os/sys.h"
@@ -27,7 +28,6 @@ TextRange own_text;
 #if defined(__x86_64__)
 namespace {
 
-constexpr int kSetSyscallUserDispatch = 59, kDispatchOff = 0, kDispatchOn = 1;  // linux/prctl.h
 constexpr std::uint8_t kLooksAfterDlopen = 16;
 
 bool on_request;  // not found out
@@ -46,8 +46,9 @@ bool find_texts() {
 }
 
 long dispatch(int mode) {
-  if (mode == kDispatchOff) return os::raw_syscall(SYS_prctl, kSetSyscallUserDispatch, mode);
-  return os::raw_syscall(SYS_prctl, kSetSyscallUserDispatch, mode,
+  if (mode == PR_SYS_DISPATCH_OFF)
+    return os::raw_syscall(SYS_prctl, PR_SET_SYSCALL_USER_DISPATCH, mode);
+  return os::raw_syscall(SYS_prctl, PR_SET_SYSCALL_USER_DISPATCH, mode,
                          static_cast<long>(libc_text.start), static_cast<long>(libc_text.length),
                          os::arg(const_cast<char*>(&os::roost_trap_selector.now)));
 }
@@ -65,9 +66,9 @@ bool permitted() {
   if (!filtered()) return true;
   long child = os::raw_syscall(SYS_clone);
   if (child < 0) return false;
-  if (child == 0) os::raw_syscall(SYS_exit_group, dispatch(kDispatchOff) == 0 ? 0 : 1);
+  if (child == 0) os::raw_syscall(SYS_exit_group, dispatch(PR_SYS_DISPATCH_OFF) == 0 ? 0 : 1);
   int status = -1;
-  while (os::raw_syscall(SYS_wait4, child, os::arg(&status), 0x40000000 /* __WALL */) == -EINTR) {
+  while (os::raw_syscall(SYS_wait4, child, os::arg(&status), __WALL) == -EINTR) {
   }
   return status == 0;
 }
@@ -89,7 +90,7 @@ void select(char selector) {
 
 void enable_here() {
   hide_blocked_sigsys();
-  if (!trap_self.enabled && dispatch(kDispatchOn) != 0) return;
+  if (!trap_self.enabled && dispatch(PR_SYS_DISPATCH_ON) != 0) return;
   trap_self.enabled = true;
   if (!trap_self.counted) trapping_threads.fetch_add(1, std::memory_order_seq_cst);
   trap_self.counted = true;
@@ -211,7 +212,7 @@ void trap_give_up() {
   if (!trap_configured()) return;
   trap_state.store(TrapState::given_up, std::memory_order_release);
   select(0);
-  if (trap_self.enabled && dispatch(kDispatchOff) == 0) trap_self.enabled = false;
+  if (trap_self.enabled && dispatch(PR_SYS_DISPATCH_OFF) == 0) trap_self.enabled = false;
   count_out();
 }
 #else

@@ -27,7 +27,6 @@ namespace roost {
 #if defined(__x86_64__)
 namespace {
 
-constexpr int kUserDispatch = 2;  // si_code SYS_USER_DISPATCH
 constexpr greg_t kInstructionBytes = 2;
 
 using Site = std::atomic<std::uintptr_t>;

@@ -28,7 +28,8 @@ struct TrapSelf {
 extern constinit thread_local TrapSelf trap_self
     __attribute__((tls_model("initial-exec"), visibility("hidden")));
 
-// The SIGSYS handler (trap_handler.cc).
+// The SIGSYS handler (trap_handler.cc), and the si_code of a trapped call (SYS_USER_DISPATCH).
+inline constexpr int kUserDispatch = 2;
 void on_sigsys(int signal, siginfo_t* info, void* context);
 
 // Whether the program has loaded an object with inline calls that wait (trap_objects.cc). Looks
