@@ -16,7 +16,7 @@
 namespace roost {
 namespace {
 
-constexpr LibcThreads kLibc = {pthread_create, pthread_mutex_lock, pthread_mutex_consistent};
+constexpr LibcThreads kLibc = {pthread_create, pthread_mutex_clocklock, pthread_mutex_consistent};
 
 // The kernel's number of a CPU this process may use.
 std::uint16_t some_cpu() {

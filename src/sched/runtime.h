@@ -22,7 +22,7 @@ namespace roost {
 // libc's own functions, past Roost's interposition.
 struct LibcThreads {
   int (*create)(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*);
-  int (*mutex_lock)(pthread_mutex_t*);
+  int (*mutex_clocklock)(pthread_mutex_t*, clockid_t, const timespec*);
   int (*mutex_consistent)(pthread_mutex_t*);
 };
 
