@@ -187,6 +187,8 @@ Settings resolve_settings(const RunOptions& options, const Lookup& lookup) {
     if (auto cores = inherited("ROOST_CORES"); cores && !settings.cpus)
       settings.cores = parse_cores(*cores);
   }
+  settings.pin = options.pin ? options.pin : inherited("ROOST_PIN");
+  check_choice("--pin", settings.pin, {"core", "node", "none"});
   settings.spin = options.spin ? options.spin : inherited("ROOST_SPIN");
   check_choice("--spin", settings.spin, {"off", "preempt", "rewrite"});
   settings.trap = options.trap ? options.trap : inherited("ROOST_TRAP");
@@ -209,6 +211,7 @@ Assignments settings_environment(const Settings& settings) {
     }
   }
   if (!list.empty()) result.push_back({"ROOST_SET", list});
+  if (settings.pin) result.push_back({"ROOST_PIN", *settings.pin});
   if (settings.spin) result.push_back({"ROOST_SPIN", *settings.spin});
   if (settings.trap) result.push_back({"ROOST_TRAP", *settings.trap});
   if (settings.stats) result.push_back({"ROOST_STATS", "1"});

@@ -86,6 +86,10 @@ ConfigResult read_config(char** environment, SegmentConfig& config) {
   const char* cores = variable(environment, "ROOST_CORES");
   request.cores = cores ? static_cast<unsigned>(strtoul(cores, nullptr, 10)) : 0;
   config.choose_cores = choose_cores;
+  for (PinMode mode : {PinMode::node, PinMode::none}) {
+    if (variable_is(environment, "ROOST_PIN", kPinModeNames[static_cast<unsigned>(mode)]))
+      config.pin_mode = mode;
+  }
   return ConfigResult::managed;
 }
 

@@ -57,7 +57,8 @@ void bind_ledger() {
                                  segment.header->n_threads,
                                  find_policy(segment.header->policy),
                                  segment.header->parameters};
-  new (os_slot.bytes) RuntimeOs(segment.core_info);
+  new (os_slot.bytes)
+      RuntimeOs(segment.core_info, segment.header->n_cores, segment.header->pin_mode);
   new (ledger_slot.bytes) RuntimeLedger(tables, os_slot.get());
   int spin = find_parameter(*tables.policy, "idle_spin");
   idle_spin = spin < 0 ? 0 : segment.header->parameters[spin];

@@ -28,6 +28,7 @@ struct SegmentHeader {
   std::uint16_t n_cores;
   std::uint16_t n_processes;
   std::uint32_t n_threads;
+  PinMode pin_mode;
   char instance[kInstanceNameBytes];
   char policy[kPolicyNameBytes];
   std::uint64_t policy_layout;               // hash of the policy's use of policy_words

@@ -95,7 +95,7 @@ int check_header(const Segment& segment) {
   if (h.magic != kMagic) return kSegmentBadMagic;
   if (h.abi_version != kAbiVersion || h.layout_hash != layout_hash()) return kSegmentOtherVersion;
   if (h.n_cores == 0 || h.n_cores > kMaxMaskWords * 64 || h.n_processes != kMaxProcesses ||
-      h.n_threads == 0 || h.n_threads > (1u << 20)) {
+      h.n_threads == 0 || h.n_threads > (1u << 20) || h.pin_mode > PinMode::none) {
     return kSegmentDamaged;
   }
   SegmentLayout layout = segment_layout(h.n_cores, h.n_threads);
@@ -134,6 +134,7 @@ int initialise(int fd, SegmentConfig& config, Segment& segment) {
   h.n_cores = config.n_cores;
   h.n_processes = kMaxProcesses;
   h.n_threads = n_threads;
+  h.pin_mode = config.pin_mode;
   copy_name(h.instance, sizeof h.instance, config.instance);
   copy_name(h.policy, sizeof h.policy, config.policy);
   h.policy_layout = config.policy_layout;
