@@ -42,19 +42,18 @@ int attempt(pthread_rwlock_t* lock, Tag tag) {
 
 void wake_waiters(const void* key, std::uint32_t) {
   auto* lock = static_cast<const pthread_rwlock_t*>(key);
-  bool reader_woken = false;
-  bool first = true;
+  bool reader_woken = false, writer_woken = false;
   LotHost host;
   wake_retry<RealWorld>(bucket_of(key), key, host, [&](LotWaiter& waiter) {
+    if (writer_woken) return Choice::stop;  // it goes alone
     if (waiter.tag == kReader) {
       reader_woken = true;
-      first = false;
       return Choice::wake;
     }
-    // A writer goes alone, and only once the readers are gone: the last of them wakes it.
-    if (!first || reader_woken || has_readers(lock)) return Choice::stop;
+    // Only once the readers are gone: the last of them wakes it.
+    if (reader_woken || has_readers(lock)) return Choice::stop;
     if (waiter.woken.load(std::memory_order_relaxed)) return Choice::stop;
-    first = false;
+    writer_woken = true;
     return Choice::wake;
   });
 }

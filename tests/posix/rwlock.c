@@ -222,7 +222,7 @@ static void* read_after_writer(void* unused) {
 }
 
 CASE(preferring_writers_a_waiting_writer_goes_first) {
-  for (int i = 0; i < 10; ++i) {
+  for (int i = 0; i < 60; ++i) {
     init(PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP);
     writes = 0;
     EXPECT_EQ(pthread_rwlock_rdlock(&rwlock), 0);
