@@ -65,6 +65,7 @@ bool read_code(std::uint64_t at, spin::CodeWindow& code) {
 }
 
 void on_nudge(int, siginfo_t*, void* context) {
+  nudge_arrived();
   if (!can_park() || !has_core()) return;
   DeferCancellation guard;
   spin::Registers registers = registers_of(*static_cast<ucontext_t*>(context));

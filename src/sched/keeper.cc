@@ -115,11 +115,20 @@ void watch_process(Segment& s, ProcessIndex index) {
 
 // Asks a running owner to look at what it does: one that waits for others by spinning then yields
 // (preload/nudge.cc). False if it cannot be asked, or was already.
-bool nudge(const ProcessSlot<RealWorld>& slot, std::int32_t tid, CoreIndex core) {
+bool nudge(const ProcessSlot<RealWorld>& slot, ThreadRecord<RealWorld>& owner, std::int32_t tid,
+           CoreIndex core) {
   int signal = static_cast<int>(slot.nudge_signal.load(std::memory_order_relaxed));
   if (nudged[core] || signal == 0) return false;
   nudged[core] = true;
-  return !os::signal_blocked(slot.pid, tid, signal) && os::tgkill(slot.pid, tid, signal) == 0;
+  if (os::signal_blocked(slot.pid, tid, signal)) return false;
+  // [nudge-1] It must not interrupt a call of the program's: a thread that leaves its core to wait
+  // sees that a signal is on its way and lets it pass first, or we see that it has left.
+  owner.nudged.store(1, std::memory_order_seq_cst);
+  RealWorld::fence();
+  std::uint32_t word = owner.state.load(std::memory_order_seq_cst);
+  if ((word & ~kPermit) == running_on(core) && os::tgkill(slot.pid, tid, signal) == 0) return true;
+  owner.nudged.store(0, std::memory_order_relaxed);
+  return false;
 }
 
 void watch_core(Segment& s, CoreIndex core, Nanoseconds now) {
@@ -142,7 +151,7 @@ void watch_core(Segment& s, CoreIndex core, Nanoseconds now) {
   const ProcessSlot<RealWorld>& slot = s.processes[record.process];
   std::int32_t tid = record.tid.load(std::memory_order_relaxed);
   bool sleeps = os::thread_run_state(slot.pid, tid) != 'R';
-  if (!sleeps && nudge(slot, tid, core)) return;
+  if (!sleeps && nudge(slot, record, tid, core)) return;
   if (!sleeps && now - (last_moved[core] > busy_since ? last_moved[core] : busy_since) < patience)
     return;
   if (s.cores[core].passes.load(std::memory_order_relaxed) != passes) return;

@@ -170,6 +170,19 @@ void prefer_current_core() {
   }
 }
 
+// Before a wait that a signal ends early, with the core given away: the watchdog's own signal, if
+// it is on its way, comes first [nudge-1]. One that does not come (its sender died) is not waited
+// for.
+void let_nudge_pass() {
+  constexpr Nanoseconds kLongest = 5'000'000;
+  RealWorld::fence();
+  auto& nudged = self.record->nudged;
+  if (__builtin_expect(nudged.load(std::memory_order_seq_cst) == 0, 1)) return;
+  Nanoseconds end = os::now() + kLongest;
+  while (nudged.load(std::memory_order_relaxed) != 0 && os::now() < end) os::yield();
+  nudged.store(0, std::memory_order_relaxed);
+}
+
 // From READY without a core to RUNNING.
 void acquire_core() {
   self.loose = self.loose && self.record->pinned_to == kNoCore;
@@ -377,6 +390,7 @@ Park park(const Deadline* deadline, bool interruptible, OutsideWord* outside) {
     }
     if (begun.block == Block::release) ledger_slot.get().release(begun.core);
   }
+  if (interruptible) let_nudge_pass();
   Park result = wait_for_grant(deadline, interruptible, outside);
   self.parked = false;
   pass_scheduling_point();
@@ -419,11 +433,15 @@ bool yield_core(const WaitWords* wait) {
 void enter_external() {
   if (self.in_kernel) return;
   self.in_kernel = true;
-  Critical critical;
-  CoreIndex core = RuntimeLedger::leave_core(*self.record, State::external);
-  if (core == kNoCore) return;
-  ledger_slot.get().release(core);
-  loosen_if_idle(core);
+  {
+    Critical critical;
+    CoreIndex core = RuntimeLedger::leave_core(*self.record, State::external);
+    if (core != kNoCore) {
+      ledger_slot.get().release(core);
+      loosen_if_idle(core);
+    }
+  }
+  let_nudge_pass();
 }
 
 void leave_external() {

@@ -63,6 +63,11 @@ void runtime_accept_nudges(int signal);
 // In the child of a fork: forgets the parent's threads and attaches the child.
 void runtime_after_fork();
 
+// The watchdog's signal has reached the calling thread.
+inline void nudge_arrived() {
+  if (self.record) self.record->nudged.store(0, std::memory_order_relaxed);
+}
+
 // Before exec, and to undo it if exec fails. [managed]
 void runtime_before_exec();
 void runtime_exec_failed();
