@@ -1,4 +1,4 @@
-"""The cases of whole applications: PyTorch servers.
+"""The cases of whole applications: PyTorch servers, MPI programs, LAMMPS.
 
 Beside ideal, Linux and Roost each has its rivals: what people set today. What needs packages that
 the other cases do not is installed by `scripts/setup applications`.
@@ -6,6 +6,8 @@ the other cases do not is installed by `scripts/setup applications`.
 
 from __future__ import annotations
 
+import shutil
+import subprocess
 from pathlib import Path
 
 from . import machine
@@ -17,9 +19,32 @@ PROGRAMS = Path(__file__).resolve().parent.parent / "programs"
 TORCH_PROCESSES = (2, 4, 8)
 TORCH_THREADS = (2, 4, 8, 28)
 
+# What makes the libraries yield while they wait; `roost run` sets it by itself.
+MPI_YIELDS = {
+    "mpich": {"MPIR_CVAR_POLLS_BEFORE_YIELD": "1"},
+    "openmpi": {"OMPI_MCA_mpi_yield_when_idle": "1"},
+}
+MPI_RANKS = (2, 4, 8)
+LAMMPS_ENSEMBLES = 2
+LAMMPS_RANKS = (2, 4)
+# Open MPI asks twice; in a container the user is often root.
+AS_ROOT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+
 
 def all_cases(place: Place) -> list[Case]:
-    return [*_torch(place)]
+    return [*_torch(place), *_mpi(place), *_lammps(place)]
+
+
+def build(place: Place) -> None:
+    """Compiles what needs the compilers of the applications' packages: mpi_steps-LIBRARY."""
+    source = PROGRAMS / "mpi_steps.c"
+    for library in MPI_YIELDS:
+        program = place.programs / f"mpi_steps-{library}"
+        if program.exists() and program.stat().st_mtime > source.stat().st_mtime:
+            continue
+        compiler = f"mpicc.{library}"
+        if shutil.which(compiler):
+            subprocess.run([compiler, "-O2", "-w", "-o", program, source], check=True)
 
 
 def _python(script: str, *arguments: str) -> tuple[str, ...]:
@@ -53,3 +78,50 @@ def _torch_case(place: Place, processes: int, threads: int) -> Case:
         Variant(ROOST, servers(processes, *place.under_roost()), width),
     ), target=Target(over=IDEAL, at_least=0.93),
         aspects=(Aspect("p99_ms", "ms", target=Target(over=IDEAL, at_least=1 / 1.25)),))
+
+
+def _mpiexec(library: str, ranks: int) -> tuple[str, ...]:
+    more = ("--oversubscribe",) if library == "openmpi" else ()
+    return (f"mpiexec.{library}", *more, "-n", str(ranks))
+
+
+def _mpi(place: Place) -> list[Case]:
+    return [_mpi_case(place, library, loop, ranks) for library in MPI_YIELDS
+            for loop in ("allreduce", "halo") for ranks in MPI_RANKS]
+
+
+def _mpi_case(place: Place, library: str, loop: str, ranks: int) -> Case:
+    """Two rounds of work, 200 us, a step and rank. The ideal has a rank a core, which does the work
+    of all those that it stands for."""
+    def steps(ranks: int, rounds: int, prefix: tuple[str, ...] = ()) -> tuple[str, ...]:
+        count = 300 if place.quick else 2000
+        return (*prefix, *_mpiexec(library, ranks), str(place.programs / f"mpi_steps-{library}"),
+                loop, str(count), str(rounds))
+
+    cores = min(machine.cores(), ranks)
+    return Case(f"{library}/{loop}/{ranks}", "steps/s", (
+        Variant(IDEAL, steps(cores, 2 * ranks // cores), AS_ROOT),
+        Variant(LINUX, steps(ranks, 2), AS_ROOT),
+        Variant("yields", steps(ranks, 2), AS_ROOT | MPI_YIELDS[library]),
+        Variant(ROOST, steps(ranks, 2, place.under_roost()), AS_ROOT),
+    ), target=Target(over=IDEAL, at_least=0.9))
+
+
+def _lammps(place: Place) -> list[Case]:
+    return [_lammps_case(place, ranks) for ranks in LAMMPS_RANKS]
+
+
+def _lammps_case(place: Place, ranks: int) -> Case:
+    """Two ensembles side by side. The ideal runs one after the other, with a rank a core."""
+    def ensembles(at_once: int, ranks: int, *prefix: str) -> tuple[str, ...]:
+        return _python("lammps_ensembles.py", str(LAMMPS_ENSEMBLES), str(at_once),
+                       "200" if place.quick else "1000", "--", *prefix,
+                       *_mpiexec("openmpi", ranks))
+
+    same = ensembles(LAMMPS_ENSEMBLES, ranks)
+    return Case(f"lammps/{LAMMPS_ENSEMBLES}x{ranks}", "katom-steps/s", (
+        Variant(IDEAL, ensembles(1, machine.cores()), AS_ROOT),
+        Variant(LINUX, same, AS_ROOT),
+        Variant("yields", same, AS_ROOT | MPI_YIELDS["openmpi"]),
+        Variant(ROOST, ensembles(LAMMPS_ENSEMBLES, ranks, *place.under_roost()), AS_ROOT),
+    ), target=Target(over=IDEAL, at_least=0.9))
