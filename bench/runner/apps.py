@@ -1,4 +1,5 @@
-"""The cases of whole applications: PyTorch servers, MPI programs, LAMMPS.
+"""The cases of whole applications: PyTorch servers, MPI programs, LAMMPS, servers of
+small messages.
 
 Beside ideal, Linux and Roost each has its rivals: what people set today. What needs packages that
 the other cases do not is installed by `scripts/setup applications`.
@@ -27,12 +28,14 @@ MPI_YIELDS = {
 MPI_RANKS = (2, 4, 8)
 LAMMPS_ENSEMBLES = 2
 LAMMPS_RANKS = (2, 4)
+ECHO_CONNECTIONS = (1, 16)
+REDIS_CLIENTS = 20
 # Open MPI asks twice; in a container the user is often root.
 AS_ROOT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
 
 
 def all_cases(place: Place) -> list[Case]:
-    return [*_torch(place), *_mpi(place), *_lammps(place)]
+    return [*_torch(place), *_mpi(place), *_lammps(place), *_io(place)]
 
 
 def build(place: Place) -> None:
@@ -125,3 +128,28 @@ def _lammps_case(place: Place, ranks: int) -> Case:
         Variant("yields", same, AS_ROOT | MPI_YIELDS["openmpi"]),
         Variant(ROOST, ensembles(LAMMPS_ENSEMBLES, ranks, *place.under_roost()), AS_ROOT),
     ), target=Target(over=IDEAL, at_least=0.9))
+
+
+def _io(place: Place) -> list[Case]:
+    """A server under Roost, its clients beside it: as many threads with work as cores."""
+    cases = []
+    for connections in ECHO_CONNECTIONS:
+        load = (str(place.programs / "echo_load"), str(connections), "1" if place.quick else "3")
+        cases.append(_io_case(place, f"echo/{connections}", ("echo",),
+                              (str(place.programs / "echo_server"),), load))
+    for test in ("set", "get"):
+        load = ("redis-benchmark", "-c", str(REDIS_CLIENTS), "-n",
+                "30000" if place.quick else "150000")
+        cases.append(_io_case(place, f"redis/{test}", ("redis", test), ("redis-server",), load))
+    return cases
+
+
+def _io_case(place: Place, name: str, mode: tuple[str, ...], server: tuple[str, ...],
+             load: tuple[str, ...]) -> Case:
+    def served(*prefix: str) -> tuple[str, ...]:
+        return _python("serve.py", *mode, *prefix, *server, "--", *load)
+
+    return Case(name, "requests/s", (
+        Variant(LINUX, served()), Variant(ROOST, served(*place.under_roost())),
+    ), target=Target(over=LINUX, at_least=0.97),
+        aspects=(Aspect("p99_us", "us", target=Target(over=LINUX, at_least=0.95)),))
