@@ -1,5 +1,5 @@
 """The cases of whole applications: PyTorch servers, MPI programs, LAMMPS, servers of
-small messages.
+small messages, microservices, and programs beside foreign load.
 
 Beside ideal, Linux and Roost each has its rivals: what people set today. What needs packages that
 the other cases do not is installed by `scripts/setup applications`.
@@ -12,7 +12,7 @@ import subprocess
 from pathlib import Path
 
 from . import machine
-from .cases import Place, numpy_python
+from .cases import Place, nested_command, numpy_python
 from .model import IDEAL, LINUX, ROOST, Aspect, Case, Target, Variant
 
 PROGRAMS = Path(__file__).resolve().parent.parent / "programs"
@@ -30,12 +30,14 @@ LAMMPS_ENSEMBLES = 2
 LAMMPS_RANKS = (2, 4)
 ECHO_CONNECTIONS = (1, 16)
 REDIS_CLIENTS = 20
+SERVICE_RATES = (2, 4, 6, 8, 12)  # requests a second; two cores serve some 8
 # Open MPI asks twice; in a container the user is often root.
 AS_ROOT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
 
 
 def all_cases(place: Place) -> list[Case]:
-    return [*_torch(place), *_mpi(place), *_lammps(place), *_io(place)]
+    return [*_torch(place), *_mpi(place), *_lammps(place), *_io(place),
+            *_microservices(place), *_foreign(place)]
 
 
 def build(place: Place) -> None:
@@ -153,3 +155,35 @@ def _io_case(place: Place, name: str, mode: tuple[str, ...], server: tuple[str, 
         Variant(LINUX, served()), Variant(ROOST, served(*place.under_roost())),
     ), target=Target(over=LINUX, at_least=0.97),
         aspects=(Aspect("p99_us", "us", target=Target(over=LINUX, at_least=0.95)),))
+
+
+def _microservices(place: Place) -> list[Case]:
+    def service(rate: int, *more: str) -> tuple[str, ...]:
+        return _python("microservices.py", "--rate", str(rate), "--requests",
+                       "10" if place.quick else "40", *more)
+
+    parallel = {"OMP_NUM_THREADS": str(machine.cores())}
+    return [Case(f"microservices/{rate}", "requests/s", (
+        Variant(LINUX, service(rate), parallel),
+        Variant("partition", service(rate, "--partition"), parallel),
+        Variant("OMP_NUM_THREADS=1", service(rate), {"OMP_NUM_THREADS": "1"}),
+        Variant(ROOST, service(rate, "--", *place.under_roost()), parallel),
+    ), target=Target(over=LINUX, at_least=0.98), aspects=(
+        Aspect("mean_ms", "ms", target=Target(over=LINUX, at_least=1)),
+        Aspect("p99_ms", "ms", target=Target(over=LINUX, at_least=1)),
+    )) for rate in SERVICE_RATES]
+
+
+def _foreign(place: Place) -> list[Case]:
+    """Beside a thread that spins on one of the cores and is none of Roost's."""
+    spinner = _python("beside_spinner.py")
+    threads = ("--seconds", place.seconds, "--threads", "8")
+    commands = {
+        "matmul-threads-2x1": ("GFLOP/s", nested_command(place, "matmul", "threads", 2, 1)),
+        "matmul-tbb-8x8": ("GFLOP/s", nested_command(place, "matmul", "tbb", 8, 8)),
+        "barrier-8": ("arrivals/s", (str(place.programs / "barrier_loop"), *threads)),
+        "convoy-8": ("sections/s", (str(place.programs / "convoy"), *threads)),
+    }
+    return [Case(f"foreign/{name}", unit, (
+        Variant(LINUX, spinner + command), Variant(ROOST, spinner + place.under_roost() + command),
+    ), target=Target(over=LINUX, at_least=0.98)) for name, (unit, command) in commands.items()]
