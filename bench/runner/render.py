@@ -15,17 +15,17 @@ def rows(results: list[Result], limit_seconds: float) -> list[tuple[str, ...]]:
 
 
 def _row(result: Result, limit: float) -> tuple[str, ...]:
-    ideal, linux, roost = (_cell(result, v, limit) for v in (IDEAL, LINUX, ROOST))
+    ideal, linux, roost = (cell(result, v, limit) for v in (IDEAL, LINUX, ROOST))
     return (result.case.name, result.case.unit, ideal, linux, roost,
-            _ratio(result.ratio(ROOST, LINUX)), _ratio(result.ratio(ROOST, IDEAL)),
-            _ratio(result.ratio(ROOST, BOUND)), _spread(result, LINUX), _spread(result, ROOST))
+            ratio(result.ratio(ROOST, LINUX)), ratio(result.ratio(ROOST, IDEAL)),
+            ratio(result.ratio(ROOST, BOUND)), _spread(result, LINUX), _spread(result, ROOST))
 
 
 def rival_table(results: list[Result], limit: float) -> tuple[tuple[str, ...], list]:
     """Head and rows of a table with a column for each variant."""
     names = [variant.name for variant in results[0].case.variants]
     titles = tuple(SHORT_NAMES.get(name, name) for name in names)
-    body = [(r.case.name, *(_cell(r, name, limit) for name in names)) for r in results]
+    body = [(r.case.name, *(cell(r, name, limit) for name in names)) for r in results]
     return ("case", *titles), body
 
 
@@ -35,13 +35,13 @@ def variants_table(results: list[Result], limit: float) -> tuple[tuple[str, ...]
     names.append(ROOST)
     head = ("case", "unit", *(SHORT_NAMES.get(name, name) for name in names), "Roost/Linux",
             "Roost/ideal", "Linux min..max", "Roost min..max")
-    body = [(r.case.name, r.case.unit, *(_cell(r, name, limit) for name in names),
-             _ratio(r.ratio(ROOST, LINUX)), _ratio(r.ratio(ROOST, IDEAL)), _spread(r, LINUX),
+    body = [(r.case.name, r.case.unit, *(cell(r, name, limit) for name in names),
+             ratio(r.ratio(ROOST, LINUX)), ratio(r.ratio(ROOST, IDEAL)), _spread(r, LINUX),
              _spread(r, ROOST)) for r in results]
     return head, body
 
 
-def _cell(result: Result, variant: str, limit: float) -> str:
+def cell(result: Result, variant: str, limit: float) -> str:
     if result.timed_out(variant):
         return f">{limit:g} s"
     if result.failure(variant):
@@ -60,7 +60,7 @@ def number(value: float) -> str:
     return f"{value:.1f}" if value >= 10 else f"{value:.2f}"
 
 
-def _ratio(value: float | None) -> str:
+def ratio(value: float | None) -> str:
     return "-" if value is None else f"{value:.2f}"
 
 

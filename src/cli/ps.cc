@@ -59,7 +59,8 @@ nlohmann::ordered_json activity_json(const Activity& activity) {
 }
 
 nlohmann::ordered_json instance_json(const InstanceSnapshot& instance) {
-  nlohmann::ordered_json json{{"name", instance.name}, {"policy", instance.policy}};
+  nlohmann::ordered_json json{
+      {"name", instance.name}, {"policy", instance.policy}, {"pinning", instance.pinning}};
   json["parameters"] = nlohmann::ordered_json::object();
   for (const auto& [name, value] : instance.parameters) json["parameters"][name] = value;
   json["cores"] = instance.cpus.count();
@@ -105,9 +106,9 @@ void print_row(const std::string& pid, const std::string& command, const Activit
 void print_instance(const InstanceSnapshot& instance) {
   std::string parameters;
   for (const auto& [name, value] : instance.parameters) parameters += " " + name + "=" + value;
-  fmt::print("instance {}: {} core{} (CPUs {}), policy {}{}\n", instance.name,
+  fmt::print("instance {}: {} core{} (CPUs {}), pinning {}, policy {}{}\n", instance.name,
              instance.cpus.count(), instance.cpus.count() == 1 ? "" : "s",
-             brief_cpulist(instance.cpus).c_str(), instance.policy, parameters);
+             brief_cpulist(instance.cpus).c_str(), instance.pinning, instance.policy, parameters);
   print_columns("PID", "COMMAND", "RUN", "READY", "BLOCK", "KERNEL", "GRANTS", "SWITCHES", "YIELDS",
                 "MIGRATIONS", "RESCUES", "SHARES");
   for (const ProcessSnapshot& process : instance.processes) {

@@ -62,6 +62,8 @@ void warn_of_differences(const Settings& settings, const Segment& segment) {
       asked != cpus_of(segment)) {
     differs("CPU list");
   }
+  if (settings.pin && *settings.pin != kPinModeNames[static_cast<unsigned>(header.pin_mode)])
+    differs("pinning");
   for (const auto& [name, value] : settings.parameters) {
     const Policy* policy = find_policy(header.policy);
     int index = policy ? find_parameter(*policy, name.c_str()) : -1;
@@ -170,6 +172,9 @@ Verb add_run(CLI::App& app, const std::vector<std::string>& command) {
   text("--quantum", options->quantum, "TIME",
        "How long one process may keep a core while others wait for it,\n"
        "as in 20ms, 500us or 1s");
+  text("--pin", options->pin, "core|node|none",
+       "Where the kernel may run a thread that got a core: on that core,\n"
+       "anywhere in its NUMA node, or on any core of the instance [core]");
   text("--spin", options->spin, "MODE",
        "What a thread that waits by spinning does while others could run:\n"
        "'rewrite' makes its loop yield, 'preempt' takes its core now and\n"

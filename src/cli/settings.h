@@ -20,6 +20,7 @@ struct RunOptions {
   std::optional<std::string> cpus = {};
   std::optional<std::string> cores = {};
   std::optional<std::string> quantum = {};
+  std::optional<std::string> pin = {};
   std::optional<std::string> spin = {};
   std::optional<std::string> trap = {};
   std::vector<std::string> set = {};  // "param=value"
@@ -34,6 +35,7 @@ struct Settings {
   std::optional<std::string> cpus;
   unsigned cores = 0;                               // 0: not given
   std::map<std::string, std::uint64_t> parameters;  // those given, of policy and instance
+  std::optional<std::string> pin;                   // core, node or none
   std::optional<std::string> spin;                  // off, preempt or rewrite
   std::optional<std::string> trap;                  // "off", "auto" or "on"
   bool stats = false;
@@ -50,8 +52,8 @@ Settings resolve_settings(const RunOptions&, const Lookup&);
 // The variables that hand settings to libroost.so; all others of kSettingVariables must be unset.
 Assignments settings_environment(const Settings&);
 inline constexpr const char* kSettingVariables[] = {
-    "ROOST_INSTANCE",   "ROOST_POLICY", "ROOST_CPUS", "ROOST_CORES",
-    "ROOST_QUANTUM_NS", "ROOST_SET",    "ROOST_SPIN", "ROOST_TRAP"};
+    "ROOST_INSTANCE", "ROOST_POLICY", "ROOST_CPUS", "ROOST_CORES", "ROOST_QUANTUM_NS",
+    "ROOST_SET",      "ROOST_PIN",    "ROOST_SPIN", "ROOST_TRAP"};
 
 // Value and unit as people read them: "20ms", "14336".
 std::string format_parameter(const PolicyParameter&, std::uint64_t value);

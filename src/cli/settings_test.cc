@@ -54,6 +54,7 @@ TEST(Settings, without_any_option_only_the_instance_is_passed_on) {
 TEST(Settings, everything_given_is_passed_on) {
   RunOptions options{.instance = "i", .policy = "coop", .cpus = "0-1", .quantum = "5ms"};
   options.set = {"max_threads=8", "idle_spin=10us"};
+  options.pin = "none";
   options.trap = "on";
   options.stats = true;
   EXPECT_EQ(settings_environment(resolve(options)),
@@ -62,8 +63,16 @@ TEST(Settings, everything_given_is_passed_on) {
                          {"ROOST_CPUS", "0-1"},
                          {"ROOST_QUANTUM_NS", "5000000"},
                          {"ROOST_SET", "idle_spin=10000,max_threads=8"},
+                         {"ROOST_PIN", "none"},
                          {"ROOST_TRAP", "on"},
                          {"ROOST_STATS", "1"}}));
+}
+
+TEST(Settings, the_pinning_is_one_of_three_words_and_handed_to_nested_runs) {
+  EXPECT_EQ(resolve({}).pin, std::nullopt);
+  EXPECT_EQ(resolve({}, {{"ROOST_PIN", "node"}}).pin, "node");
+  EXPECT_EQ(resolve({.pin = "none"}, {{"ROOST_PIN", "node"}}).pin, "none");
+  EXPECT_EQ(complaint({.pin = "socket"}), "--pin takes core, node or none, not 'socket'");
 }
 
 TEST(Settings, the_trap_is_one_of_three_words_and_handed_to_nested_runs) {

@@ -61,6 +61,7 @@ InstanceSnapshot take_snapshot(const Segment& segment) {
   InstanceSnapshot snapshot;
   snapshot.name = bounded(header.instance);
   snapshot.policy = bounded(header.policy);
+  snapshot.pinning = kPinModeNames[static_cast<unsigned>(header.pin_mode)];
   snapshot.cpus = cpus_of(segment);
   if (const Policy* policy = find_policy(snapshot.policy.c_str())) {
     for (unsigned i = 0; i < policy->n_parameters; ++i) {

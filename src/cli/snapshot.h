@@ -38,6 +38,7 @@ struct ProcessSnapshot {
 struct InstanceSnapshot {
   std::string name;
   std::string policy;
+  std::string pinning;                                          // core, node or none
   std::vector<std::pair<std::string, std::string>> parameters;  // with units
   CpuSet cpus;
   std::vector<ProcessSnapshot> processes;

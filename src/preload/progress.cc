@@ -9,9 +9,9 @@
 
 #include <atomic>
 
+#include "preload/defer_cancellation.h"
 #include "preload/real.h"
 #include "preload/wait.h"
-#include "preload/wait_loads.h"
 #include "sched/runtime_os.h"
 
 namespace roost {

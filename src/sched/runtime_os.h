@@ -9,7 +9,8 @@ namespace roost {
 
 class RuntimeOs {
  public:
-  explicit RuntimeOs(const CoreInfo* cores) : cores_(cores) {}
+  RuntimeOs(const CoreInfo* cores, CoreIndex n_cores, PinMode mode)
+      : cores_(cores), n_cores_(n_cores), mode_(mode) {}
 
   Nanoseconds now() { return os::now(); }
   Party self();
@@ -19,16 +20,36 @@ class RuntimeOs {
   void wake(ThreadRecord<RealWorld>& record) {
     os::futex_wake(&record.state, 1, os::FutexScope::shared);
   }
+  // `pinned_to` is the first of the cores that the mask holds.
   void pin(ThreadRecord<RealWorld>& record, CoreIndex core) {
+    auto [first, end] = allowed_for(core);
+    if (record.pinned_to == first) return;
     CpuSet mask;
-    mask.set(cores_[core].os_cpu);
+    for (CoreIndex c = first; c < end; ++c) mask.set(cores_[c].os_cpu);
     os::set_affinity(record.tid.load(std::memory_order_relaxed), &mask, sizeof mask);
-    record.pinned_to = core;
+    record.pinned_to = first;
   }
   void relax(unsigned spins) { RealWorld::relax(spins); }
 
  private:
+  struct CoreRange {
+    CoreIndex first, end;
+  };
+  CoreRange allowed_for(CoreIndex core) const {
+    switch (mode_) {
+      case PinMode::node:
+        return {cores_[core].node_first, cores_[core].node_end};
+      case PinMode::none:
+        return {0, n_cores_};
+      case PinMode::core:
+        break;
+    }
+    return {core, static_cast<CoreIndex>(core + 1)};
+  }
+
   const CoreInfo* cores_;
+  CoreIndex n_cores_;
+  PinMode mode_;
 };
 
 using RuntimeLedger = Ledger<RealWorld, RuntimeOs>;

@@ -17,6 +17,10 @@
 
 namespace roost {
 
+// Where the kernel may run a thread that was granted a core.
+enum class PinMode : std::uint32_t { core, node, none };
+inline constexpr const char* kPinModeNames[] = {"core", "node", "none"};
+
 inline constexpr unsigned kMaxProcesses = 512;
 inline constexpr unsigned kProcessWords = kMaxProcesses / 64;
 

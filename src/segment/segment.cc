@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/text.h"
 #include "os/sys.h"
 #include "segment/layout.h"
 #include "segment/thread_state.h"
@@ -94,7 +95,7 @@ int check_header(const Segment& segment) {
   if (h.magic != kMagic) return kSegmentBadMagic;
   if (h.abi_version != kAbiVersion || h.layout_hash != layout_hash()) return kSegmentOtherVersion;
   if (h.n_cores == 0 || h.n_cores > kMaxMaskWords * 64 || h.n_processes != kMaxProcesses ||
-      h.n_threads == 0 || h.n_threads > (1u << 20)) {
+      h.n_threads == 0 || h.n_threads > (1u << 20) || h.pin_mode > PinMode::none) {
     return kSegmentDamaged;
   }
   SegmentLayout layout = segment_layout(h.n_cores, h.n_threads);
@@ -133,6 +134,7 @@ int initialise(int fd, SegmentConfig& config, Segment& segment) {
   h.n_cores = config.n_cores;
   h.n_processes = kMaxProcesses;
   h.n_threads = n_threads;
+  h.pin_mode = config.pin_mode;
   copy_name(h.instance, sizeof h.instance, config.instance);
   copy_name(h.policy, sizeof h.policy, config.policy);
   h.policy_layout = config.policy_layout;
@@ -204,16 +206,9 @@ int segment_path(char (&path)[kSegmentPathBytes], unsigned uid, const char* inst
                 c == '.' || c == '_' || c == '-';
     if (!good) return kSegmentBadName;
   }
-  char digits[16];
-  int count = 0;
-  do {
-    digits[count++] = static_cast<char>('0' + uid % 10);
-    uid /= 10;
-  } while (uid);
-  char* end = stpcpy(path, "/dev/shm/roost-");
-  while (count) *end++ = digits[--count];
-  *end++ = '-';
-  memcpy(end, instance, length + 1);
+  Text<kSegmentPathBytes> text("/dev/shm/roost-");
+  text << uid << '-' << instance;
+  memcpy(path, text.c_str(), text.length() + 1);
   return 0;
 }
 

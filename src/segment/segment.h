@@ -38,6 +38,7 @@ struct SegmentConfig {
   std::uint64_t parameters[kMaxParameters];
   CoreIndex n_cores;
   std::uint32_t n_threads;  // 0: default
+  PinMode pin_mode;
   CoreInfo cores[1024];
 };
 inline constexpr std::uint32_t kDefaultThreads = 14336;

@@ -5,7 +5,7 @@ import shutil
 import signal
 import stat
 
-from world import BOUND, World, cores_here, require, require_soon, require_success
+from world import BOUND, World, cases, cores_here, require, require_soon, require_success
 
 
 def online_cores(world: World, instance: str, *options: str) -> int:
@@ -56,6 +56,20 @@ def test_programs_of_an_instance_are_told_its_cores(world: World):
     seen = online_cores(world, instance)
     require(seen == 1, f"the second program sees {seen} cores, the instance has 1")
     end(idle)
+
+
+@cases("core", "node", "none")
+def test_threads_may_run_where_the_pinning_mode_says(world: World, mode: str):
+    if cores_here() < 2:
+        return "not run: too few cores"
+    instance = world.roost.new_instance("pin")
+    spinning = world.start(world.program("victim", 1, 0), instance, "--cores", "2", "--pin", mode)
+    require_soon(lambda: spinning.wrote(b"spinning\n"), "the spinning program starts")
+    # Its first thread got a core when it joined.
+    cpus = len(os.sched_getaffinity(spinning.pid))
+    require(cpus == 1 if mode == "core" else 1 <= cpus <= 2, f"it may run on {cpus} CPUs")
+    require(cpus == 2 or mode != "none", f"it may run on {cpus} CPUs")
+    require_success(world.run(world.program("sync_mix", 4, 20), instance), "sync_mix beside")
 
 
 def test_a_nested_run_joins_the_same_instance(world: World):
