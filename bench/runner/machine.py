@@ -15,12 +15,16 @@ def first_core() -> int:
     return min(os.sched_getaffinity(0))
 
 
+def load() -> float:
+    """Threads that run or want to, over the last minute."""
+    return float(Path("/proc/loadavg").read_text().split()[0])
+
+
 def busy_warning() -> str | None:
     """A sentence when other work would spoil the figures."""
-    load = float(Path("/proc/loadavg").read_text().split()[0])
-    if load < 0.5 * cores():
+    if load() < 0.5 * cores():
         return None
-    return f"The machine is busy (load {load:.1f} on {cores()} cores): the figures will suffer."
+    return f"The machine is busy (load {load():.1f} on {cores()} cores): the figures will suffer."
 
 
 def describe() -> dict[str, str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import statistics
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 IDEAL, LINUX, ROOST, BOUND = "ideal", "linux", "roost", "bound"
 
@@ -40,8 +40,18 @@ NAMES = {IDEAL: "the ideal", LINUX: "Linux", ROOST: "Roost", BOUND: "the bound"}
 
 
 @dataclass(frozen=True)
+class Aspect:
+    """A second figure of the same runs, such as a latency beside the throughput: a row of its own."""
+
+    key: str  # in the JSON line, such as p99_ms
+    unit: str
+    higher_is_better: bool = False
+    target: Target | None = None
+
+
+@dataclass(frozen=True)
 class Case:
-    """One row of the table."""
+    """One row of the table, and one for each further aspect."""
 
     name: str
     unit: str
@@ -49,6 +59,7 @@ class Case:
     higher_is_better: bool = True
     target: Target | None = None
     quick: bool = False  # part of the two-minute run
+    aspects: tuple[Aspect, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -59,6 +70,7 @@ class Sample:
     seconds: float
     timed_out: bool = False
     failure: str | None = None
+    others: dict[str, float] = field(default_factory=dict)  # all other figures of the JSON line
 
 
 @dataclass
@@ -77,6 +89,17 @@ class Result:
         if not values or len(values) < len(self.samples[variant]):
             return None
         return statistics.median(values)
+
+    def aspects(self) -> list[Result]:
+        """A result for each aspect of the case, with the figures of the same runs."""
+        return [self._aspect(aspect) for aspect in self.case.aspects]
+
+    def _aspect(self, aspect: Aspect) -> Result:
+        case = Case(f"{self.case.name} {aspect.key}", aspect.unit, self.case.variants,
+                    aspect.higher_is_better, aspect.target)
+        return Result(case, {
+            variant: [replace(s, value=None if s.value is None else s.others.get(aspect.key))
+                      for s in row] for variant, row in self.samples.items()})
 
     def timed_out(self, variant: str) -> bool:
         return any(s.timed_out for s in self.samples.get(variant, []))

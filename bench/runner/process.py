@@ -11,7 +11,8 @@ import time
 from .model import Sample, Variant
 
 # What users set to steer these runtimes. Taken away, so that every variant starts from nothing.
-STEERING = ("OMP_", "GOMP_", "KMP_", "OPENBLAS_", "GOTO_", "MKL_", "BLIS_", "TBB_")
+STEERING = ("OMP_", "GOMP_", "KMP_", "OPENBLAS_", "GOTO_", "MKL_", "BLIS_", "TBB_",
+            "OMPI_MCA_", "MPICH_", "MPIR_", "UCX_")
 
 
 def clean_environment(extra: dict[str, str]) -> dict[str, str]:
@@ -40,10 +41,12 @@ def run(variant: Variant, limit_seconds: float) -> Sample:
     if child.returncode != 0:
         return Sample(None, seconds, failure=_describe_exit(child.returncode, errors))
     try:
-        value = float(json.loads(output.strip().splitlines()[-1])["value"])
+        line = json.loads(output.strip().splitlines()[-1])
+        value = float(line["value"])
     except (IndexError, KeyError, ValueError):
         return Sample(None, seconds, failure="printed no result")
-    return Sample(value * variant.scale, seconds)
+    others = {k: v for k, v in line.items() if isinstance(v, (int, float)) and k != "value"}
+    return Sample(value * variant.scale, seconds, others=others)
 
 
 def _end_group(child: subprocess.Popen) -> None:

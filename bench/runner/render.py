@@ -7,6 +7,8 @@ from .model import BOUND, IDEAL, LINUX, ROOST, Result
 HEAD = ("case", "unit", "ideal", "Linux", "Roost", "Roost/Linux", "Roost/ideal", "Roost/bound",
         "Linux min..max", "Roost min..max")
 
+SHORT_NAMES = {LINUX: "Linux", ROOST: "Roost"}
+
 
 def rows(results: list[Result], limit_seconds: float) -> list[tuple[str, ...]]:
     return [_row(result, limit_seconds) for result in results]
@@ -22,9 +24,21 @@ def _row(result: Result, limit: float) -> tuple[str, ...]:
 def rival_table(results: list[Result], limit: float) -> tuple[tuple[str, ...], list]:
     """Head and rows of a table with a column for each variant."""
     names = [variant.name for variant in results[0].case.variants]
-    titles = tuple({LINUX: "Linux", ROOST: "Roost"}.get(name, name) for name in names)
+    titles = tuple(SHORT_NAMES.get(name, name) for name in names)
     body = [(r.case.name, *(cell(r, name, limit) for name in names)) for r in results]
     return ("case", *titles), body
+
+
+def variants_table(results: list[Result], limit: float) -> tuple[tuple[str, ...], list]:
+    """Head and rows of a table with a column for each variant of any case, ratios and spreads."""
+    names = list(dict.fromkeys(v.name for r in results for v in r.case.variants if v.name != ROOST))
+    names.append(ROOST)
+    head = ("case", "unit", *(SHORT_NAMES.get(name, name) for name in names), "Roost/Linux",
+            "Roost/ideal", "Linux min..max", "Roost min..max")
+    body = [(r.case.name, r.case.unit, *(cell(r, name, limit) for name in names),
+             ratio(r.ratio(ROOST, LINUX)), ratio(r.ratio(ROOST, IDEAL)), _spread(r, LINUX),
+             _spread(r, ROOST)) for r in results]
+    return head, body
 
 
 def cell(result: Result, variant: str, limit: float) -> str:

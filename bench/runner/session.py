@@ -6,6 +6,7 @@ import argparse
 import fnmatch
 import json
 import os
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -87,15 +88,24 @@ def select(all_cases: list[Case], pattern: str | None) -> list[Case]:
     return chosen
 
 
-def measure(chosen: list[Case], rounds: int, quick: bool) -> tuple[list[Result], int]:
+def set_up(group: str) -> None:
+    """Installs the packages of a group of scripts/packages.txt that are missing."""
+    if subprocess.run([ROOT / "scripts/setup", group], check=False).returncode != 0:
+        raise SystemExit(1)
+
+
+def measure(chosen: list[Case], rounds: int, quick: bool = False) -> tuple[list[Result], int]:
+    """Results of all cases and of their aspects, and how many rounds were run in full. `quick`
+    keeps to the two minutes of the demo."""
     runs = sum(min(v.rounds or rounds, rounds) for case in chosen for v in case.variants)
     progress = Progress(runs, rounds)
     limit, budget = ((QUICK_LIMIT_SECONDS, QUICK_BUDGET_SECONDS) if quick
                      else (FULL_LIMIT_SECONDS, None))
     try:
-        return collect(chosen, rounds, limit, budget, progress)
+        results, complete = collect(chosen, rounds, limit, budget, progress)
     finally:
         progress.end()
+    return [row for result in results for row in (result, *result.aspects())], complete
 
 
 def write_json(path: str, results: list[Result], rounds: int, **more) -> None:

@@ -10,7 +10,8 @@ BENCH = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(BENCH))
 
 from runner import process, render  # noqa: E402
-from runner.model import IDEAL, LINUX, ROOST, Case, Result, Sample, Target, Variant  # noqa: E402
+from runner.model import (  # noqa: E402
+    IDEAL, LINUX, ROOST, Aspect, Case, Result, Sample, Target, Variant)
 
 
 def result(target=None, higher_is_better=True, **values):
@@ -59,11 +60,34 @@ class Comparison(unittest.TestCase):
         self.assertIn("did not end in time: a/case", render.closing_words([r]))
 
 
+class Aspects(unittest.TestCase):
+    def test_an_aspect_is_a_result_of_the_same_runs(self):
+        latency = Aspect("p99_ms", "ms", target=Target(IDEAL, at_least=0.8))
+        r = Result(Case("a/case", "x/s", (), aspects=(latency,)), {
+            name: [Sample(1, 1, others={"p99_ms": value})]
+            for name, value in ((IDEAL, 10), (LINUX, 30), (ROOST, 20))})
+        (p99,) = r.aspects()
+        self.assertEqual(p99.case.name, "a/case p99_ms")
+        self.assertEqual(p99.ratio(ROOST, LINUX), 1.5)
+        self.assertTrue(p99.misses_target())
+
+    def test_the_table_has_a_column_for_each_variant_and_roost_last(self):
+        rows = [Result(Case("a", "x/s", (python(""), Variant(ROOST, ())))),
+                Result(Case("b", "x/s", (Variant(ROOST, ()), Variant("w", ()))))]
+        head, body = render.variants_table(rows, 8)
+        self.assertEqual(head[2:5], ("v", "w", "Roost"))
+        self.assertEqual(len(body[0]), len(head))
+
+
 class Running(unittest.TestCase):
     def test_value_comes_from_the_last_line_and_is_scaled(self):
         variant = Variant("v", (sys.executable, "-c", "print('x'); print('{\"value\": 3}')"),
                           scale=2)
         self.assertEqual(process.run(variant, 60).value, 6)
+
+    def test_other_figures_are_kept_beside_the_value(self):
+        sample = process.run(python("print('{\"value\": 3, \"p99_ms\": 2.5, \"unit\": \"x\"}')"), 60)
+        self.assertEqual(sample.others, {"p99_ms": 2.5})
 
     def test_time_limit_ends_the_grandchildren_too(self):
         # The grandchild holds the pipe and writes to it if it lives; the read returns once

@@ -72,13 +72,22 @@ class Ledger : public ReadyQueues<W, Os> {
   // hands over; the caller must then wait for its own grant. Threads of other cores are taken only
   // after they have waited `steal_age` ns, so that yielding spinners do not tug at each other.
   // `lost` is set when the watchdog took the core meanwhile: the caller holds a READY self.
+  //
+  // One yield in kYieldsAtHome looks at the other cores first: the queue of this one may hold
+  // nothing but threads that yield to each other, while those of another core wait with work to do.
+  static constexpr std::uint64_t kYieldsAtHome = 16;
   enum class YieldResult { alone, handed_over, lost_core };
   YieldResult yield(ThreadIndex self, CoreIndex core, Nanoseconds steal_age) {
     CoreSlot<W>& slot = t_.cores[core];
     Record& record = t_.threads[self];
     ThreadIndex next = kNoThread;
     PolicyContext context{};
-    if (slot.ready.load(std::memory_order_relaxed)) {
+    if (record.counters.yields % kYieldsAtHome == kYieldsAtHome - 1 && any_queued()) {
+      context = context_now();
+      Search search{core, steal_age, true};
+      next = steal(context, search);
+    }
+    if (next == kNoThread && slot.ready.load(std::memory_order_relaxed)) {
       context = context_now();
       Search search{core, 0, true};
       lock(core);

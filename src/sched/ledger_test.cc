@@ -140,6 +140,24 @@ TEST(Ledger, who_yields_takes_threads_of_other_cores_only_when_they_have_waited)
   EXPECT_EQ(instance.broken(), "");
 }
 
+TEST(Ledger, threads_that_yield_to_each_other_do_not_leave_those_of_other_cores_waiting) {
+  LocalInstance instance(kTwoNodes, 6);
+  occupy(instance);
+  instance.place(4, 0, 0);  // waits like 0, which has core 0
+  instance.place(5, 0, 1);  // has something to do, and waits for core 1
+  instance.wake(4);
+  instance.wake(5);
+  instance.os.clock += kMillisecond;
+  ThreadIndex owner = 0;
+  for (unsigned turn = 0; turn < 3 * LocalInstance::TestLedger::kYieldsAtHome; ++turn) {
+    ASSERT_TRUE(instance.yield(owner, 200'000));
+    owner = instance.owner(0);
+    if (owner == 5) break;
+  }
+  EXPECT_EQ(owner, 5u);
+  EXPECT_EQ(instance.broken(), "");
+}
+
 TEST(Ledger, a_thread_without_its_core_does_not_take_another_by_yielding) {
   LocalInstance instance({1, 2}, 3);
   occupy(instance);

@@ -34,3 +34,18 @@ def test_spinners_of_two_programs_share_one_core(world: World, mode: str):
     for program in both:
         require_success(program.wait(90), "busy_wait")
     world.require_gone(instance)
+
+
+@cases("local", "global")
+def test_who_polls_ucx_in_vain_gives_the_core_to_the_next(world: World, scope: str):
+    """Without yields a turn would end with a time slice of the watchdog's shares."""
+    turns = 400
+    instance = world.roost.new_instance("progress")
+    library = world.program("libprogress.so", folder="posix/lib")[0]
+    command = world.program("progress_turns", library, scope, turns)
+    outcome = world.start(command, instance, "--cores", "1", "--spin", "off", "--stats").wait(60)
+    require_success(outcome, "progress_turns")
+    require(outcome.stdout == b"%d turns\n" % turns, f"it printed {outcome.stdout!r}")
+    yields = sum(int(n) for n in re.findall(rb"yields (\d+)", outcome.stderr))
+    require(yields >= turns // 2, f"{yields} yields in {turns} turns")
+    world.require_gone(instance)

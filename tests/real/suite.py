@@ -107,8 +107,9 @@ def tail(text: bytes, lines: int = 8) -> str:
 
 
 def missing(*programs: str) -> str:
-    """Why a suite cannot run, if a program it needs is not installed."""
-    absent = [program for program in programs if not shutil.which(program, path=search_path())]
+    """Why a suite cannot run, if a program, or a folder by its path, that it needs is not installed."""
+    absent = [program for program in programs
+              if not shutil.which(program, path=search_path()) and not os.path.isdir(program)]
     return f"not installed: {', '.join(absent)}" if absent else ""
 
 

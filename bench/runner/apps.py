@@ -1,0 +1,189 @@
+"""The cases of whole applications: PyTorch servers, MPI programs, LAMMPS, servers of
+small messages, microservices, and programs beside foreign load.
+
+Beside ideal, Linux and Roost each has its rivals: what people set today. What needs packages that
+the other cases do not is installed by `scripts/setup applications`.
+"""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+
+from . import machine
+from .cases import Place, nested_command, numpy_python
+from .model import IDEAL, LINUX, ROOST, Aspect, Case, Target, Variant
+
+PROGRAMS = Path(__file__).resolve().parent.parent / "programs"
+
+TORCH_PROCESSES = (2, 4, 8)
+TORCH_THREADS = (2, 4, 8, 28)
+
+# What makes the libraries yield while they wait; `roost run` sets it by itself.
+MPI_YIELDS = {
+    "mpich": {"MPIR_CVAR_POLLS_BEFORE_YIELD": "1"},
+    "openmpi": {"OMPI_MCA_mpi_yield_when_idle": "1"},
+}
+MPI_RANKS = (2, 4, 8)
+LAMMPS_ENSEMBLES = 2
+LAMMPS_RANKS = (2, 4)
+ECHO_CONNECTIONS = (1, 16)
+REDIS_CLIENTS = 20
+SERVICE_RATES = (2, 4, 6, 8, 12)  # requests a second; two cores serve some 8
+# Open MPI asks twice; in a container the user is often root.
+AS_ROOT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+
+
+def all_cases(place: Place) -> list[Case]:
+    return [*_torch(place), *_mpi(place), *_lammps(place), *_io(place),
+            *_microservices(place), *_foreign(place)]
+
+
+def build(place: Place) -> None:
+    """Compiles what needs the compilers of the applications' packages: mpi_steps-LIBRARY."""
+    source = PROGRAMS / "mpi_steps.c"
+    for library in MPI_YIELDS:
+        program = place.programs / f"mpi_steps-{library}"
+        if program.exists() and program.stat().st_mtime > source.stat().st_mtime:
+            continue
+        compiler = f"mpicc.{library}"
+        if shutil.which(compiler):
+            subprocess.run([compiler, "-O2", "-w", "-o", program, source], check=True)
+
+
+def _python(script: str, *arguments: str) -> tuple[str, ...]:
+    return (numpy_python(), str(PROGRAMS / script), *arguments)
+
+
+def _seconds(place: Place) -> str:
+    return "2" if place.quick else "5"
+
+
+def _torch(place: Place) -> list[Case]:
+    return [_torch_case(place, processes, threads)
+            for processes in TORCH_PROCESSES for threads in TORCH_THREADS]
+
+
+def _torch_case(place: Place, processes: int, threads: int) -> Case:
+    """Servers with one client each. The ideal has the same clients, and a server a core."""
+    def servers(copies: int, *prefix: str, clients: int = 1) -> tuple[str, ...]:
+        return _python("closed_loop.py", str(copies), _seconds(place), "--", *prefix,
+                       *_python("torch_inference.py", "--clients", str(clients)))
+
+    cores = min(machine.cores(), processes)
+    width = {"OMP_NUM_THREADS": str(threads)}
+    one = {"OMP_NUM_THREADS": "1"}
+    same = servers(processes)
+    return Case(f"torch/{processes}x{threads}", "requests/s", (
+        Variant(IDEAL, servers(cores, clients=processes // cores), one),
+        Variant(LINUX, same, width),
+        Variant("OMP_WAIT_POLICY=passive", same, width | {"OMP_WAIT_POLICY": "passive"}),
+        Variant("OMP_NUM_THREADS=1", same, one),
+        Variant(ROOST, servers(processes, *place.under_roost()), width),
+    ), target=Target(over=IDEAL, at_least=0.93),
+        aspects=(Aspect("p99_ms", "ms", target=Target(over=IDEAL, at_least=1 / 1.25)),))
+
+
+def _mpiexec(library: str, ranks: int) -> tuple[str, ...]:
+    more = ("--oversubscribe",) if library == "openmpi" else ()
+    return (f"mpiexec.{library}", *more, "-n", str(ranks))
+
+
+def _mpi(place: Place) -> list[Case]:
+    return [_mpi_case(place, library, loop, ranks) for library in MPI_YIELDS
+            for loop in ("allreduce", "halo") for ranks in MPI_RANKS]
+
+
+def _mpi_case(place: Place, library: str, loop: str, ranks: int) -> Case:
+    """Two rounds of work, 200 us, a step and rank. The ideal has a rank a core, which does the work
+    of all those that it stands for."""
+    def steps(ranks: int, rounds: int, prefix: tuple[str, ...] = ()) -> tuple[str, ...]:
+        count = 300 if place.quick else 2000
+        return (*prefix, *_mpiexec(library, ranks), str(place.programs / f"mpi_steps-{library}"),
+                loop, str(count), str(rounds))
+
+    cores = min(machine.cores(), ranks)
+    return Case(f"{library}/{loop}/{ranks}", "steps/s", (
+        Variant(IDEAL, steps(cores, 2 * ranks // cores), AS_ROOT),
+        Variant(LINUX, steps(ranks, 2), AS_ROOT),
+        Variant("yields", steps(ranks, 2), AS_ROOT | MPI_YIELDS[library]),
+        Variant(ROOST, steps(ranks, 2, place.under_roost()), AS_ROOT),
+    ), target=Target(over=IDEAL, at_least=0.9))
+
+
+def _lammps(place: Place) -> list[Case]:
+    return [_lammps_case(place, ranks) for ranks in LAMMPS_RANKS]
+
+
+def _lammps_case(place: Place, ranks: int) -> Case:
+    """Two ensembles side by side. The ideal runs one after the other, with a rank a core."""
+    def ensembles(at_once: int, ranks: int, *prefix: str) -> tuple[str, ...]:
+        return _python("lammps_ensembles.py", str(LAMMPS_ENSEMBLES), str(at_once),
+                       "200" if place.quick else "1000", "--", *prefix,
+                       *_mpiexec("openmpi", ranks))
+
+    same = ensembles(LAMMPS_ENSEMBLES, ranks)
+    return Case(f"lammps/{LAMMPS_ENSEMBLES}x{ranks}", "katom-steps/s", (
+        Variant(IDEAL, ensembles(1, machine.cores()), AS_ROOT),
+        Variant(LINUX, same, AS_ROOT),
+        Variant("yields", same, AS_ROOT | MPI_YIELDS["openmpi"]),
+        Variant(ROOST, ensembles(LAMMPS_ENSEMBLES, ranks, *place.under_roost()), AS_ROOT),
+    ), target=Target(over=IDEAL, at_least=0.9))
+
+
+def _io(place: Place) -> list[Case]:
+    """A server under Roost, its clients beside it: as many threads with work as cores."""
+    cases = []
+    for connections in ECHO_CONNECTIONS:
+        load = (str(place.programs / "echo_load"), str(connections), "1" if place.quick else "3")
+        cases.append(_io_case(place, f"echo/{connections}", ("echo",),
+                              (str(place.programs / "echo_server"),), load))
+    for test in ("set", "get"):
+        load = ("redis-benchmark", "-c", str(REDIS_CLIENTS), "-n",
+                "30000" if place.quick else "150000")
+        cases.append(_io_case(place, f"redis/{test}", ("redis", test), ("redis-server",), load))
+    return cases
+
+
+def _io_case(place: Place, name: str, mode: tuple[str, ...], server: tuple[str, ...],
+             load: tuple[str, ...]) -> Case:
+    def served(*prefix: str) -> tuple[str, ...]:
+        return _python("serve.py", *mode, *prefix, *server, "--", *load)
+
+    return Case(name, "requests/s", (
+        Variant(LINUX, served()), Variant(ROOST, served(*place.under_roost())),
+    ), target=Target(over=LINUX, at_least=0.97),
+        aspects=(Aspect("p99_us", "us", target=Target(over=LINUX, at_least=0.95)),))
+
+
+def _microservices(place: Place) -> list[Case]:
+    def service(rate: int, *more: str) -> tuple[str, ...]:
+        return _python("microservices.py", "--rate", str(rate), "--requests",
+                       "10" if place.quick else "40", *more)
+
+    parallel = {"OMP_NUM_THREADS": str(machine.cores())}
+    return [Case(f"microservices/{rate}", "requests/s", (
+        Variant(LINUX, service(rate), parallel),
+        Variant("partition", service(rate, "--partition"), parallel),
+        Variant("OMP_NUM_THREADS=1", service(rate), {"OMP_NUM_THREADS": "1"}),
+        Variant(ROOST, service(rate, "--", *place.under_roost()), parallel),
+    ), target=Target(over=LINUX, at_least=0.98), aspects=(
+        Aspect("mean_ms", "ms", target=Target(over=LINUX, at_least=1)),
+        Aspect("p99_ms", "ms", target=Target(over=LINUX, at_least=1)),
+    )) for rate in SERVICE_RATES]
+
+
+def _foreign(place: Place) -> list[Case]:
+    """Beside a thread that spins on one of the cores and is none of Roost's."""
+    spinner = _python("beside_spinner.py")
+    threads = ("--seconds", place.seconds, "--threads", "8")
+    commands = {
+        "matmul-threads-2x1": ("GFLOP/s", nested_command(place, "matmul", "threads", 2, 1)),
+        "matmul-tbb-8x8": ("GFLOP/s", nested_command(place, "matmul", "tbb", 8, 8)),
+        "barrier-8": ("arrivals/s", (str(place.programs / "barrier_loop"), *threads)),
+        "convoy-8": ("sections/s", (str(place.programs / "convoy"), *threads)),
+    }
+    return [Case(f"foreign/{name}", unit, (
+        Variant(LINUX, spinner + command), Variant(ROOST, spinner + place.under_roost() + command),
+    ), target=Target(over=LINUX, at_least=0.98)) for name, (unit, command) in commands.items()]
