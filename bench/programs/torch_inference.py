@@ -2,7 +2,7 @@
 """PyTorch inference of a small transformer with random weights, as one of several servers.
 
 Started by closed_loop.py: says `ready`, begins at the time it is told, serves for some seconds, and
-prints one JSON line with the latencies. OMP_NUM_THREADS sets the width of PyTorch's pool and BLAS's.
+prints one JSON line with the latencies. OMP_NUM_THREADS sets the width of PyTorch's pool, and of BLAS's up to the number of cores.
 """
 
 import argparse
