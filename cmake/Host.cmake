@@ -21,7 +21,8 @@ endif()
 # line without its main, so that the unit tests reach it.
 roost_glob(host_sources src/*/*_host.cc src/cli/*.cc)
 list(FILTER host_sources EXCLUDE REGEX "_test\\.cc$|/src/cli/main\\.cc$|/src/sim/")
-set(host_libraries roost_core_host fmt::fmt CLI11::CLI11 nlohmann_json::nlohmann_json
+include(cmake/Simulator.cmake)
+set(host_libraries roost_core_host roost_sim fmt::fmt CLI11::CLI11 nlohmann_json::nlohmann_json
                    PkgConfig::HWLOC)
 if(host_sources)
   add_library(roost_cli STATIC ${host_sources})
