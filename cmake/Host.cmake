@@ -10,7 +10,7 @@ pkg_check_modules(HWLOC REQUIRED IMPORTED_TARGET hwloc)
 # The core compiled as ordinary code: what tests, models and tools link.
 roost_sources(core ${ROOST_CORE_FOLDERS})
 if(core)
-  add_library(roost_core_host STATIC ${core})
+  add_library(roost_core_host STATIC ${core} ${ROOST_POLICY})
   target_link_libraries(roost_core_host PUBLIC roost_host_flags)
 else()
   add_library(roost_core_host INTERFACE)
