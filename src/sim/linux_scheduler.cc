@@ -39,8 +39,19 @@ void LinuxScheduler::update(RunQueue& rq) {
   if (rq.running == kNoThread) return;
   auto ran = static_cast<Virtual>(world_->now() - rq.since);
   rq.since = world_->now();
-  entities_[rq.running].vruntime += ran;
   rq.sum += ran;
+  if (rq.resting) {  // they took turns
+    Virtual takers = 1;
+    for (const auto& [deadline, thread] : rq.by_deadline)
+      takers += world_->waits_by_yielding(thread);
+    Virtual part = ran / takers;
+    for (const auto& [deadline, thread] : rq.by_deadline) {
+      if (!world_->waits_by_yielding(thread)) continue;
+      entities_[thread].vruntime += part;
+      ran -= part;
+    }
+  }
+  entities_[rq.running].vruntime += ran;
 }
 
 // place_entity(): keeps the lag it left with, so that it neither gains nor loses by having slept.
@@ -71,6 +82,7 @@ void LinuxScheduler::leave(RunQueue& rq, ThreadIndex thread) {
   rq.sum -= entity.vruntime;
   if (rq.running == thread) {
     rq.running = kNoThread;
+    rq.resting = false;
   } else {
     rq.by_deadline.erase({entity.deadline, thread});
   }
@@ -87,6 +99,7 @@ ThreadIndex LinuxScheduler::first(const RunQueue& rq) const {
 void LinuxScheduler::put_back(RunQueue& rq) {
   ThreadIndex thread = rq.running;
   rq.running = kNoThread;
+  rq.resting = false;
   entities_[thread].last_ran = world_->now();
   rq.by_deadline.insert({entities_[thread].deadline, thread});
 }
@@ -163,27 +176,43 @@ void LinuxScheduler::blocks(ThreadIndex thread) {
 
 void LinuxScheduler::ends(ThreadIndex thread) { blocks(thread); }
 
-// yield_task_fair(): the deadline moves by a slice; the thread goes on if nobody else is eligible.
+// A core all of whose eligible threads wait by yielding turns from one to the other until somebody
+// else is eligible. Nothing comes of these turns, so they are not simulated one by one: the thread
+// that yields just now stands for all, until that time or until something changes (World::kick).
+bool LinuxScheduler::rest_while_all_wait(CoreIndex core) {
+  RunQueue& rq = queues_[core];
+  Nanoseconds until = kForever;
+  for (const auto& [deadline, thread] : rq.by_deadline) {
+    if (world_->waits_by_yielding(thread)) continue;
+    Virtual vruntime = entities_[thread].vruntime;
+    if (eligible(rq, vruntime)) return false;
+    // Each nanosecond that passes adds one to the sum, whoever runs.
+    Virtual missing = vruntime * static_cast<Virtual>(rq.n()) - rq.sum;
+    until = std::min(until, static_cast<Nanoseconds>(missing));
+  }
+  if (until == kForever) return true;
+  until = std::max(until, world_->costs().yield_alone);
+  world_->set_timer(world_->now() + until, kRetryYield, core);
+  return true;
+}
+
+// yield_task_fair(): the deadline moves by a slice, and since v6.18 the thread also forfeits what
+// it was owed up to its deadline. It goes on if nobody else is eligible.
 bool LinuxScheduler::yields(ThreadIndex thread, bool waiting) {
   CoreIndex core = world_->core_of(thread);
   RunQueue& rq = queues_[core];
   if (rq.by_deadline.empty()) return false;
   update(rq);
-  entities_[thread].deadline += slice();
-  ThreadIndex best = first(rq);
-  if (best == kNoThread) {
-    if (waiting) {  // it goes on yielding until another is eligible
-      Virtual least = entities_[rq.by_deadline.begin()->second].vruntime;
-      for (const auto& [deadline, other] : rq.by_deadline)
-        least = std::min(least, entities_[other].vruntime);
-      Virtual missing = least * static_cast<Virtual>(rq.n()) - rq.sum;
-      auto wait = static_cast<Nanoseconds>(std::max<Virtual>(missing, 1));
-      world_->set_timer(world_->now() + std::max(wait, world_->costs().yield_alone), kRetryYield,
-                        core);
-    }
-    return false;
+  rq.resting = waiting && rest_while_all_wait(core);
+  if (rq.resting) return false;
+  Entity& self = entities_[thread];
+  if (world_->machine().yield_forfeits && eligible(rq, self.vruntime)) {
+    rq.sum += self.deadline - self.vruntime;
+    self.vruntime = self.deadline;
   }
-  const Entity& self = entities_[thread];
+  self.deadline += slice();
+  ThreadIndex best = first(rq);
+  if (best == kNoThread) return false;
   if (eligible(rq, self.vruntime) && self.deadline < entities_[best].deadline) return false;
   account_use(core);
   world_->take_off(core);
@@ -191,6 +220,8 @@ bool LinuxScheduler::yields(ThreadIndex thread, bool waiting) {
   run(core, best, world_->costs().yield_switch);
   return true;
 }
+
+void LinuxScheduler::released(ThreadIndex thread) { world_->kick(entities_[thread].core); }
 
 void LinuxScheduler::ensure_tick(CoreIndex core) {
   RunQueue& rq = queues_[core];

@@ -25,12 +25,14 @@ class LinuxScheduler : public Scheduler {
   void enters_kernel(ThreadIndex thread) override { blocks(thread); }
   void leaves_kernel(ThreadIndex thread) override { wakes(thread, kNoThread); }
   bool yields(ThreadIndex, bool waiting) override;
+  void released(ThreadIndex) override;
   void ends(ThreadIndex) override;
   void timer(std::uint32_t what, std::uint32_t who, std::uint64_t stamp) override;
 
  private:
   using Virtual = std::int64_t;  // virtual time; nice 0 passes it at one a nanosecond
   enum Timer : std::uint32_t { kTick, kRetryYield };
+  static constexpr Nanoseconds kForever = ~0ull;
 
   struct Entity {
     Virtual vruntime = 0;
@@ -46,6 +48,7 @@ class LinuxScheduler : public Scheduler {
     Virtual sum = 0;        // of all vruntimes, the running thread's included
     Virtual zero = 0;       // average when it was last not empty
     Nanoseconds since = 0;  // vruntime of the running thread is up to date
+    bool resting = false;   // the running thread stands for all that wait by yielding
     bool ticking = false;
     unsigned ticks = 0;
     Nanoseconds idle_since = 0;
@@ -74,6 +77,7 @@ class LinuxScheduler : public Scheduler {
   void enqueue(CoreIndex, ThreadIndex, bool placed);
   void leave(RunQueue&, ThreadIndex);  // not the running thread's place in the tree
   ThreadIndex first(const RunQueue&) const;
+  bool rest_while_all_wait(CoreIndex);
   void put_back(RunQueue&);
   void run(CoreIndex, ThreadIndex, Nanoseconds latency);
   void resched(CoreIndex, Nanoseconds cost);

@@ -165,6 +165,7 @@ Machine parse_machine(std::string_view text, const std::string& file) {
   TomlReader kernel = reader.table("kernel");
   machine.kernel_tick = static_cast<Nanoseconds>(kernel.integer("tick_ns", 100'000, kSecond));
   machine.kernel_slice = static_cast<Nanoseconds>(kernel.integer("slice_ns", 100'000, kSecond));
+  machine.yield_forfeits = kernel.flag_or("yield_forfeits", false);
   kernel.finish();
 
   TomlReader power = reader.table("power_mw");

@@ -73,6 +73,7 @@ struct Machine {
   Costs costs;
   Nanoseconds kernel_tick;        // of the Linux baseline
   Nanoseconds kernel_slice;       // EEVDF's base slice
+  bool yield_forfeits;            // sched_yield gives up what the thread is owed (Linux 6.18)
   std::uint32_t core_milliwatts;  // of a busy core at nominal frequency, above idle
   std::uint32_t idle_milliwatts;  // of an idle core
   std::uint32_t socket_milliwatts;

@@ -342,6 +342,12 @@ void RoostScheduler::watch() {
   ensure_watch();
 }
 
+std::vector<ThreadIndex> RoostScheduler::queue(CoreIndex core) {
+  std::vector<ThreadIndex> found;
+  ledger_->visit_queue(core, [&](ThreadIndex thread) { found.push_back(thread); });
+  return found;
+}
+
 std::string RoostScheduler::broken() {
   bool free_core = false;
   for (CoreIndex core = 0; core < world_->n_cores(); ++core) {

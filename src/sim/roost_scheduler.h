@@ -43,6 +43,7 @@ class RoostScheduler : public Scheduler {
 
   unsigned sharing() const override { return sharing_; }
   std::string broken() override;
+  std::vector<ThreadIndex> queue(CoreIndex);
   std::uint64_t parameter(const char* name) const;
   const Policy& policy() const { return policy_; }
 

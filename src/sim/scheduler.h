@@ -31,6 +31,8 @@ class Scheduler {
   // sched_yield by a running thread; false if it keeps its core. `waiting`: it waits for a barrier
   // and calls this in each round.
   virtual bool yields(ThreadIndex, bool waiting) = 0;
+  // A busy-waiting thread that has no core just now has got what it waits for.
+  virtual void released(ThreadIndex) {}
   virtual void ends(ThreadIndex) = 0;
   virtual void timer(std::uint32_t what, std::uint32_t who, std::uint64_t stamp) = 0;
 

@@ -66,6 +66,11 @@ class World {
   CoreIndex last_core(ThreadIndex thread) const { return threads_[thread].last_core; }
   ProcessIndex process_of(ThreadIndex thread) const { return threads_[thread].process; }
   bool still_waits(ThreadIndex thread) const { return !threads_[thread].released; }
+  // It busy-waits, still in vain, and yields in each round.
+  bool waits_by_yielding(ThreadIndex thread) const {
+    const Thread& it = threads_[thread];
+    return !it.released && (it.phase == Phase::spin_yield || it.phase == Phase::yielded_in_vain);
+  }
   std::size_t thread_slots() const { return threads_.size(); }
   // The thread that acts, kNoThread in an interrupt.
   ThreadIndex acting() const { return acting_; }

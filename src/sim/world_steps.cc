@@ -275,7 +275,11 @@ void World::release_barrier(Thread& last, Barrier& barrier, std::uint32_t number
     thread.released = true;
     thread.endless = false;
     thread.overhead = machine_.costs.cache_line;
-    if (thread.core != kNoCore) arm(thread.core);
+    if (thread.core != kNoCore) {
+      arm(thread.core);
+    } else {
+      scheduler_.released(waiter);
+    }
   }
   barrier.spinning.clear();
 }
