@@ -1,6 +1,8 @@
 // Checks settings and says what is allowed instead.
 #include "cli/settings.h"
 
+#include <algorithm>
+#include <array>
 #include <charconv>
 #include <cstring>
 
@@ -124,10 +126,11 @@ unsigned parse_cores(const std::string& text) {
   return *cores;
 }
 
-std::string parse_trap(const std::string& text) {
-  if (text != "off" && text != "auto" && text != "on")
-    die(kWrongUsage, "--trap takes off, auto or on, not '{}'", text);
-  return text;
+// `option` takes one of three words, or is not given.
+void check_choice(const char* option, const std::optional<std::string>& text,
+                  const std::array<const char*, 3>& words) {
+  if (!text || std::find(words.begin(), words.end(), *text) != words.end()) return;
+  die(kWrongUsage, "{} takes {}, {} or {}, not '{}'", option, words[0], words[1], words[2], *text);
 }
 
 }  // namespace
@@ -185,15 +188,9 @@ Settings resolve_settings(const RunOptions& options, const Lookup& lookup) {
       settings.cores = parse_cores(*cores);
   }
   settings.spin = options.spin ? options.spin : inherited("ROOST_SPIN");
-  if (settings.spin && settings.spin != "off" && settings.spin != "preempt" &&
-      settings.spin != "rewrite") {
-    die(kWrongUsage, "--spin takes off, preempt or rewrite, not '{}'", *settings.spin);
-  }
-  if (options.trap) {
-    settings.trap = parse_trap(*options.trap);
-  } else if (auto trap = inherited("ROOST_TRAP")) {
-    settings.trap = parse_trap(*trap);
-  }
+  check_choice("--spin", settings.spin, {"off", "preempt", "rewrite"});
+  settings.trap = options.trap ? options.trap : inherited("ROOST_TRAP");
+  check_choice("--trap", settings.trap, {"off", "auto", "on"});
   settings.stats = options.stats;
   return settings;
 }

@@ -18,17 +18,10 @@ namespace {
 // Compilers keep the number in any register and far ahead of the instruction when one function
 // has several calls (libgomp's do). Small numbers are common constants: only straight in eax.
 constexpr std::size_t kFar = 256, kNear = 24;
-constexpr std::uint32_t kLarge[] = {SYS_futex,
-                                    SYS_sched_setaffinity,
-                                    SYS_sched_getaffinity,
-                                    SYS_epoll_wait,
-                                    SYS_epoll_pwait,
-                                    SYS_clock_nanosleep,
-                                    SYS_pselect6,
-                                    SYS_ppoll,
-                                    426 /* io_uring_enter */,
-                                    441 /* epoll_pwait2 */,
-                                    449 /* futex_waitv */};
+constexpr std::uint32_t kLarge[] = {
+    SYS_futex,          SYS_sched_setaffinity, SYS_sched_getaffinity, SYS_epoll_wait,
+    SYS_epoll_pwait,    SYS_clock_nanosleep,   SYS_pselect6,          SYS_ppoll,
+    SYS_io_uring_enter, SYS_epoll_pwait2,      SYS_futex_waitv};
 constexpr std::uint32_t kSmall[] = {SYS_sched_yield, SYS_nanosleep, SYS_poll, SYS_select};
 
 template <std::size_t N>

@@ -31,6 +31,23 @@ inline int futex_wait(const void* word, std::uint32_t expected, FutexScope scope
                                       FUTEX_BITSET_MATCH_ANY));
 }
 
+// One of the words that futex_wait_any waits on, as the kernel reads it (futex_waitv,
+// linux/futex.h).
+struct FutexWait {
+  std::uint64_t expected;
+  const void* word;
+  std::uint32_t flags = 0;
+  std::uint32_t reserved = 0;
+
+  FutexWait(const void* address, std::uint32_t value, FutexScope scope)
+      : expected(value), word(address), flags(2u | static_cast<unsigned>(futex_flags(scope))) {}
+};
+// Waits until woken on one of the words while each is as expected. Which one it was, -EAGAIN,
+// -EINTR, or -ENOSYS (before Linux 5.16).
+inline int futex_wait_any(const FutexWait* words, unsigned count) {
+  return static_cast<int>(raw_syscall(SYS_futex_waitv, arg(words), count));
+}
+
 // Wakes up to `count` waiters of the word; returns how many.
 inline int futex_wake(const void* word, int count, FutexScope scope) {
   return static_cast<int>(

@@ -3,6 +3,7 @@
 // bytes, which the kernel's copy does not promise to make at once.
 #include "preload/code_patch.h"
 
+#include <linux/membarrier.h>
 #include <sys/mman.h>
 
 #include "os/sys.h"
@@ -11,8 +12,6 @@ namespace roost {
 namespace {
 
 constexpr std::uint64_t kPage = 4096;
-constexpr long kMembarrier = SYS_membarrier;
-constexpr int kSyncCore = 1 << 5, kRegisterSyncCore = 1 << 6;  // linux/membarrier.h
 
 bool write_through_proc(std::uint64_t address, const std::uint8_t* bytes, std::size_t size) {
   int memory = os::open("/proc/self/mem", O_RDWR | O_CLOEXEC);
@@ -39,7 +38,10 @@ bool with_writable_code(std::uint64_t address, std::size_t size, Store&& store) 
 
 }  // namespace
 
-bool code_patch_start() { return os::raw_syscall(kMembarrier, kRegisterSyncCore, 0, 0) == 0; }
+bool code_patch_start() {
+  return os::raw_syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED_SYNC_CORE, 0,
+                         0) == 0;
+}
 
 bool write_unused_code(std::uint64_t address, const std::uint8_t* bytes, std::size_t size) {
   if (write_through_proc(address, bytes, size)) return true;
@@ -58,7 +60,9 @@ bool write_displacement(std::uint64_t address, std::int32_t displacement, unsign
   });
 }
 
-void synchronise_code() { os::raw_syscall(kMembarrier, kSyncCore, 0, 0); }
+void synchronise_code() {
+  os::raw_syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED_SYNC_CORE, 0, 0);
+}
 
 std::uint8_t* allocate_code_page(std::uint64_t near) {
   constexpr std::uint64_t kStep = 16ull << 20, kFarthest = 1800ull << 20;

@@ -22,6 +22,11 @@ const char* variable(char** environment, const char* name) {
   return nullptr;
 }
 
+bool variable_is(char** environment, const char* name, const char* wanted) {
+  const char* value = variable(environment, name);
+  return value && strcmp(value, wanted) == 0;
+}
+
 // "name=value,name=value": checked by roost run already; what is not understood keeps its default.
 void apply_settings(const Policy& policy, const char* text, SegmentConfig& config) {
   while (text && *text) {
@@ -42,6 +47,8 @@ void apply_settings(const Policy& policy, const char* text, SegmentConfig& confi
   }
 }
 
+// Its text lies in the environment that read_config was given, and is used while the process joins,
+// not after: runtime.cc keeps the cores, and no choose_cores.
 CoreRequest request;
 
 // As `roost run` checked it; should the machine have changed since, all cores of the affinity mask.
@@ -83,21 +90,15 @@ ConfigResult read_config(char** environment, SegmentConfig& config) {
 }
 
 SpinMode spin_mode_wanted(char** environment) {
-  const char* value = variable(environment, "ROOST_SPIN");
-  if (value && strcmp(value, "off") == 0) return SpinMode::off;
-  if (value && strcmp(value, "preempt") == 0) return SpinMode::preempt;
-  return SpinMode::rewrite;
+  if (variable_is(environment, "ROOST_SPIN", "off")) return SpinMode::off;
+  return variable_is(environment, "ROOST_SPIN", "preempt") ? SpinMode::preempt : SpinMode::rewrite;
 }
 
-bool stats_wanted(char** environment) {
-  const char* value = variable(environment, "ROOST_STATS");
-  return value && strcmp(value, "1") == 0;
-}
+bool stats_wanted(char** environment) { return variable_is(environment, "ROOST_STATS", "1"); }
 
 TrapMode trap_wanted(char** environment) {
-  const char* value = variable(environment, "ROOST_TRAP");
-  if (value && strcmp(value, "off") == 0) return TrapMode::off;
-  return value && strcmp(value, "on") == 0 ? TrapMode::on : TrapMode::automatic;
+  if (variable_is(environment, "ROOST_TRAP", "off")) return TrapMode::off;
+  return variable_is(environment, "ROOST_TRAP", "on") ? TrapMode::on : TrapMode::automatic;
 }
 
 }  // namespace roost

@@ -82,14 +82,8 @@ inline bool may_wait(int fd, short events) {
 }
 
 // Whether sending `bytes` would wait now. Room for a little is room for kSmallSend; for more the
-// socket's buffer is looked at.
+// socket's buffer is looked at. An unknown number is a little, until it has been seen to wait.
 inline constexpr std::size_t kSmallSend = 16 * 1024;
-bool sending_may_wait(int fd, std::size_t bytes);
-// For an unknown number of bytes: a little, until it has been seen to wait.
-inline bool sending_may_wait(int fd) {
-  Kind kind = kind_of(fd);
-  if (kind == Kind::instant || kind == Kind::anonymous) return false;
-  return kind == Kind::full_socket || polls_busy(fd, POLLOUT);
-}
+bool sending_may_wait(int fd, std::size_t bytes = 0);
 
 }  // namespace roost

@@ -77,7 +77,6 @@ void discard_own_signals() {
 }
 
 void before_prctl(int option) {
-  constexpr int kSetSyscallUserDispatch = 59;
   switch (option) {
     case PR_SET_NAME:
       note_thread_name_set();
@@ -89,7 +88,7 @@ void before_prctl(int option) {
     case PR_SET_VMA:
       break;
     case PR_SET_SECCOMP:
-    case kSetSyscallUserDispatch:
+    case PR_SET_SYSCALL_USER_DISPATCH:
       trap_give_up();
       never_reuse_this_thread();
       break;

@@ -98,34 +98,33 @@ int control(int fd, int command, void* argument, Real& behind) {
 
 }  // namespace
 
-// The mode is there only if the flags say so; else what is read is not looked at.
-#define ROOST_MODE(last)              \
-  va_list list;                       \
-  va_start(list, last);               \
-  mode_t mode = va_arg(list, mode_t); \
+// What follows `last` in the call. It is not always there; then what is read is not looked at.
+#define ROOST_ARGUMENT(type, name, last) \
+  va_list list;                          \
+  va_start(list, last);                  \
+  type name = va_arg(list, type);        \
   va_end(list)
 
 ROOST_EXPORT int open(const char* path, int flags, ...) {
-  ROOST_MODE(flags);
+  ROOST_ARGUMENT(mode_t, mode, flags);
   return open_or_wait(AT_FDCWD, path, flags, [&] { return real_open(path, flags, mode); });
 }
 ROOST_ALSO(int, __open, open, const char*, int, ...);
 ROOST_EXPORT int open64(const char* path, int flags, ...) {
-  ROOST_MODE(flags);
+  ROOST_ARGUMENT(mode_t, mode, flags);
   return open_or_wait(AT_FDCWD, path, flags, [&] { return real_open64(path, flags, mode); });
 }
 ROOST_ALSO(int, __open64, open64, const char*, int, ...);
 ROOST_EXPORT int openat(int directory, const char* path, int flags, ...) {
-  ROOST_MODE(flags);
+  ROOST_ARGUMENT(mode_t, mode, flags);
   return open_or_wait(directory, path, flags,
                       [&] { return real_openat(directory, path, flags, mode); });
 }
 ROOST_EXPORT int openat64(int directory, const char* path, int flags, ...) {
-  ROOST_MODE(flags);
+  ROOST_ARGUMENT(mode_t, mode, flags);
   return open_or_wait(directory, path, flags,
                       [&] { return real_openat64(directory, path, flags, mode); });
 }
-#undef ROOST_MODE
 ROOST_EXPORT int __open_2(const char* path, int flags) {
   return open_or_wait(AT_FDCWD, path, flags, [&] { return real___open_2(path, flags); });
 }
@@ -174,28 +173,20 @@ ROOST_EXPORT int pipe2(int fds[2], int flags) noexcept {
 }
 
 ROOST_EXPORT int ioctl(int fd, unsigned long request, ...) noexcept {
-  va_list list;
-  va_start(list, request);
-  void* argument = va_arg(list, void*);
-  va_end(list);
+  ROOST_ARGUMENT(void*, argument, request);
   if (request == FIONBIO) forget(fd);
   return real_ioctl(fd, request, argument);
 }
 ROOST_EXPORT int fcntl(int fd, int command, ...) {
-  va_list list;
-  va_start(list, command);
-  void* argument = va_arg(list, void*);
-  va_end(list);
+  ROOST_ARGUMENT(void*, argument, command);
   return control(fd, command, argument, real_fcntl);
 }
 ROOST_ALSO(int, __fcntl, fcntl, int, int, ...);
 ROOST_EXPORT int fcntl64(int fd, int command, ...) {
-  va_list list;
-  va_start(list, command);
-  void* argument = va_arg(list, void*);
-  va_end(list);
+  ROOST_ARGUMENT(void*, argument, command);
   return control(fd, command, argument, real_fcntl64);
 }
+#undef ROOST_ARGUMENT
 
 ROOST_EXPORT int lockf(int fd, int command, off_t bytes) {
   auto call = [&] { return real_lockf(fd, command, bytes); };

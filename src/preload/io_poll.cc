@@ -25,7 +25,6 @@ ROOST_BEHIND(int, epoll_pwait, int, epoll_event*, int, int, const sigset_t*)
 ROOST_BEHIND(int, epoll_pwait2, int, epoll_event*, int, const timespec*, const sigset_t*)
 
 constexpr long kMaskBytes = 8;  // the kernel's sigset_t
-constexpr timespec kAtOnce{};
 
 long or_wait(long result) { return result == 0 ? kWouldWait : result; }
 
@@ -39,7 +38,7 @@ class Sets {
     bytes_ = static_cast<std::size_t>(n + 63) / 64 * 8;
     for (int i = 0; i < 3; ++i) {
       if (!from[i]) continue;
-      if (!readable(from[i])) return false;
+      if (!readable(os::arg(from[i]))) return false;
       memcpy(&copy_[i], from[i], bytes_);
     }
     return true;
@@ -52,10 +51,6 @@ class Sets {
   long argument(int i, const fd_set* from) { return from ? os::arg(&copy_[i]) : 0; }
 
  private:
-  // The kernel reads the set before it finds that -1 is no way to change a signal mask.
-  static bool readable(const fd_set* set) {
-    return os::raw_syscall(SYS_rt_sigprocmask, -1, os::arg(set), 0, kMaskBytes) == -EINVAL;
-  }
   std::size_t bytes_ = 0;
   fd_set copy_[3];
 };
@@ -84,7 +79,7 @@ long attempt_epoll(int fd, epoll_event* events, int count, const sigset_t* mask)
 
 long attempt_poll(pollfd* fds, nfds_t count, const sigset_t* mask) {
   if (count == 0 && !mask) return kWouldWait;  // a way to sleep
-  timespec at_once = kAtOnce;
+  timespec at_once{};
   return or_wait(os::raw_syscall(SYS_ppoll, os::arg(fds), static_cast<long>(count),
                                  os::arg(&at_once), os::arg(mask), kMaskBytes));
 }

@@ -6,6 +6,7 @@
 // from the call that goes on.)
 #include <setjmp.h>
 
+#include "preload/futex.h"
 #include "preload/wait.h"
 
 namespace roost {
@@ -18,6 +19,7 @@ constinit Real<void(__jmp_buf_tag*, int)> real___longjmp_chk{"__longjmp_chk"};
 
 template <class Real>
 __attribute__((noreturn)) void jump(Real& behind, __jmp_buf_tag* to, int value) {
+  abandon_futex_wait();
   if (__builtin_expect(self.in_kernel || self.parked, 0) && in_managed_process()) abandon_wait();
   behind(to, value);
   __builtin_unreachable();

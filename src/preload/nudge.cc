@@ -6,16 +6,15 @@
 // A program that sets a handler for it gets it for itself, and is not asked any more.
 #include "preload/nudge.h"
 
-#include <errno.h>
 #include <signal.h>
 #include <string.h>
 #include <ucontext.h>
 
 #include "os/sys.h"
+#include "preload/defer_cancellation.h"
 #include "preload/process.h"
 #include "preload/real.h"
 #include "preload/spin_site.h"
-#include "preload/wait_loads.h"
 #include "sched/runtime.h"
 
 namespace roost {

@@ -128,7 +128,7 @@ int exec_list(const char* first, va_list list, bool environment, Exec&& exec) {
 }  // namespace
 
 int start_process(const SegmentConfig& config) {
-  LibcThreads libc{real::pthread_create.get(), real::pthread_mutex_lock.get(),
+  LibcThreads libc{real::pthread_create.get(), real::pthread_mutex_clocklock.get(),
                    real::pthread_mutex_consistent.get()};
   own_pid = os::getpid();
   if (int error = runtime_start(config, libc)) return error;

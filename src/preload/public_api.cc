@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "preload/futex.h"
 #include "preload/lock.h"
 #include "preload/process.h"
 #include "preload/thread.h"
@@ -95,7 +96,8 @@ ROOST_EXPORT int roost_attach() {
 ROOST_EXPORT int roost_detach() {
   if (int error = may_wait()) return error;
   if (Thread* t = this_thread()) t->index = kNoThread;
-  trap_thread_pauses();
+  trap_thread_ends();
+  futexes_may_wait_unseen();
   thread_detach();
   return 0;
 }

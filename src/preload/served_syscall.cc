@@ -1,16 +1,13 @@
 // Treats a system call as the wrapper of its name does.
-//
-// A futex wait is made in the kernel, with the core given away: its waker may be the kernel itself
-// or code that Roost does not see, so the word must be waited on for real.
 #include "preload/served_syscall.h"
 
 #include <errno.h>
-#include <linux/futex.h>
 #include <string.h>
 #include <sys/syscall.h>
 
 #include "preload/affinity.h"
 #include "preload/descriptor.h"
+#include "preload/futex.h"
 #include "preload/inherit.h"
 #include "preload/nudge.h"
 #include "preload/process.h"
@@ -21,29 +18,6 @@
 
 namespace roost {
 namespace {
-
-// By libc's instruction, from where the kernel never traps: Roost's own calls let the inline ones
-// of a signal handler that interrupts them go through.
-long in_kernel(const SystemCall& s) {
-  int saved = errno;
-  long result = real::syscall(s.number, s.a, s.b, s.c, s.d, s.e, s.f);
-  if (result == -1) result = -errno;
-  errno = saved;
-  return result;
-}
-
-// A futex whose word has changed already: the kernel judges the arguments, and does not wait.
-bool word_differs(const SystemCall& s) {
-  long command = s.b & FUTEX_CMD_MASK;
-  return (command == FUTEX_WAIT || command == FUTEX_WAIT_BITSET) &&
-         __atomic_load_n(reinterpret_cast<std::uint32_t*>(s.a), __ATOMIC_RELAXED) !=
-             static_cast<std::uint32_t>(s.c);
-}
-
-bool waits(const SystemCall& s) {
-  if (s.number == SYS_futex && word_differs(s)) return false;
-  return syscall_may_wait(s.number, {s.a, s.b, s.c, s.d, s.e, s.f});
-}
 
 // A wait with a signal mask is made with one that does not block SIGSYS.
 struct Mask {
@@ -64,7 +38,7 @@ long wait_in_kernel(SystemCall s) {
       unblock(s.d, s.e);
       break;
     case SYS_epoll_pwait:
-    case 441 /* epoll_pwait2 */:
+    case SYS_epoll_pwait2:
       unblock(s.e, s.f);
       break;
     case SYS_pselect6:
@@ -76,7 +50,7 @@ long wait_in_kernel(SystemCall s) {
     default:
       break;
   }
-  return without_core([&] { return in_kernel(s); });
+  return without_core([&] { return made_in_kernel(s); });
 }
 
 bool affinity(const SystemCall& s, long& result) {
@@ -96,16 +70,28 @@ bool affinity(const SystemCall& s, long& result) {
 
 }  // namespace
 
+long made_in_kernel(const SystemCall& s) {
+  int saved = errno;
+  long result = real::syscall(s.number, s.a, s.b, s.c, s.d, s.e, s.f);
+  if (result == -1) result = -errno;
+  errno = saved;
+  return result;
+}
+
 bool serve_syscall(const SystemCall& s, long& result) {
-  if (waits(s)) {
+  if (s.number == SYS_futex) {
+    result = serve_futex(s);
+    return true;
+  }
+  if (s.number == SYS_futex_waitv) futexes_may_wait_unseen();
+  if (syscall_may_wait(s.number, {s.a, s.b, s.c, s.d, s.e, s.f})) {
     result = wait_in_kernel(s);
     return true;
   }
   switch (s.number) {
-    case SYS_futex:
-      // The most frequent one: a waker should not be made to go on elsewhere.
-      result = in_kernel(s);
-      return true;
+    case SYS_io_uring_setup:
+      futexes_may_wait_unseen();
+      return false;
     case SYS_close:
       forget(static_cast<int>(s.a));
       return false;
@@ -148,11 +134,12 @@ bool serve_syscall(const SystemCall& s, long& result) {
     case SYS_execve:
     case SYS_execveat:
       result = exec_in_kernel(
-          [](const void* call) { return in_kernel(*static_cast<const SystemCall*>(call)); }, &s);
+          [](const void* call) { return made_in_kernel(*static_cast<const SystemCall*>(call)); },
+          &s);
       return true;
     case SYS_exit:
       // Of this thread alone, and past libc: Roost hears no more of it.
-      trap_thread_pauses();
+      trap_thread_ends();
       if (can_park() && in_managed_process()) thread_detach();
       return false;
     case SYS_exit_group:

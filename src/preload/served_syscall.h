@@ -11,6 +11,10 @@ struct SystemCall {
   long a, b, c, d, e, f;
 };
 
+// The call, made by libc's instruction, from where the kernel never traps: Roost's own calls let
+// the inline ones of a signal handler that interrupts them go through. -errno on error.
+long made_in_kernel(const SystemCall& call);
+
 // Makes the call and stores the kernel's result (-errno on error); false if it is not one of those
 // treated. The calling thread's signal mask must be the program's. Managed threads, handlers
 // included; leaves errno alone but for what starting a keeper does to it.

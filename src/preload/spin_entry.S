@@ -9,20 +9,9 @@
         .hidden roost_spin_entry
         .type   roost_spin_entry, @function
 roost_spin_entry:
-        push    %rcx
-        push    %rdx
-        push    %rbx
-        push    %rbp
-        push    %rsi
-        push    %rdi
-        push    %r8
-        push    %r9
-        push    %r10
-        push    %r11
-        push    %r12
-        push    %r13
-        push    %r14
-        push    %r15
+        .irp    register, rcx, rdx, rbx, rbp, rsi, rdi, r8, r9, r10, r11, r12, r13, r14, r15
+        push    %\register
+        .endr
         mov     %rsp, %rdi
         mov     %rsp, %rbx
         sub     $2752, %rsp
@@ -30,14 +19,9 @@ roost_spin_entry:
         cld
         xor     %eax, %eax
         // XSAVE writes some bits of its header only.
-        mov     %rax, 512(%rsp)
-        mov     %rax, 520(%rsp)
-        mov     %rax, 528(%rsp)
-        mov     %rax, 536(%rsp)
-        mov     %rax, 544(%rsp)
-        mov     %rax, 552(%rsp)
-        mov     %rax, 560(%rsp)
-        mov     %rax, 568(%rsp)
+        .irp    offset, 512, 520, 528, 536, 544, 552, 560, 568
+        mov     %rax, \offset(%rsp)
+        .endr
         mov     $0xe7, %eax
         xor     %edx, %edx
         xsave64 (%rsp)
@@ -47,20 +31,9 @@ roost_spin_entry:
         xor     %edx, %edx
         xrstor64 (%rbp)
         mov     %rbx, %rsp
-        pop     %r15
-        pop     %r14
-        pop     %r13
-        pop     %r12
-        pop     %r11
-        pop     %r10
-        pop     %r9
-        pop     %r8
-        pop     %rdi
-        pop     %rsi
-        pop     %rbp
-        pop     %rbx
-        pop     %rdx
-        pop     %rcx
+        .irp    register, r15, r14, r13, r12, r11, r10, r9, r8, rdi, rsi, rbp, rbx, rdx, rcx
+        pop     %\register
+        .endr
         ret
         .size   roost_spin_entry, .-roost_spin_entry
 #endif

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "preload/code_patch.h"
+#include "preload/defer_cancellation.h"
 #include "preload/function_bounds.h"
 #include "preload/wait_loads.h"
 #include "sched/runtime.h"
@@ -12,10 +13,8 @@
 namespace roost {
 
 void yield_after(const spin::WaitProof& proof) {
-  static_assert(spin::kMaxLoads <= WaitWords::kMax);
-  WaitWords wait = wait_for(proof.loads, proof.n_loads, kMemoryPatience);
-  DeferCancellation deferred;
-  yield_core(proof.all_loads && proof.n_loads > 0 ? &wait : nullptr);
+  WaitWords wait = wait_for(proof.loads, kMemoryPatience);
+  yield_core(proof.all_loads && proof.loads.count() > 0 ? &wait : nullptr);
 }
 
 }  // namespace roost

@@ -17,6 +17,7 @@ bool spin_sites_start();
 bool rewrite_wait_loop(const spin::WaitProof& proof, const spin::CodeWindow& code);
 
 // Gives the core away after a proof, and says for which words the caller waits if all are known.
+// The caller has deferred cancellation.
 void yield_after(const spin::WaitProof& proof);
 
 // Puts the program's own code back into a copy of it.

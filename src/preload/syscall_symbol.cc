@@ -1,11 +1,11 @@
 // syscall(): the calls through it that block, yield or concern affinity are treated as their
 // wrappers.
-#include <errno.h>
 #include <stdarg.h>
+#include <sys/syscall.h>
 
-#include "preload/real.h"
+#include "preload/blocking.h"
+#include "preload/futex.h"
 #include "preload/served_syscall.h"
-#include "sched/self.h"
 
 namespace roost {
 
@@ -20,12 +20,11 @@ ROOST_EXPORT long syscall(long number, ...) noexcept {
                   va_arg(list, long),
                   va_arg(list, long)};
   va_end(list);
+  if (number == SYS_futex && !self.record) futexes_may_wait_unseen();
   long result;
   if (!self.record || !serve_syscall(call, result))
     return real::syscall(call.number, call.a, call.b, call.c, call.d, call.e, call.f);
-  if (result >= 0 || result < -4095) return result;
-  errno = static_cast<int>(-result);
-  return -1;
+  return as_libc(result);
 }
 
 }  // namespace roost

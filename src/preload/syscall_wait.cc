@@ -2,7 +2,6 @@
 #include "preload/syscall_wait.h"
 
 #include <fcntl.h>
-#include <linux/futex.h>
 #include <sys/file.h>
 #include <sys/ipc.h>
 #include <sys/socket.h>
@@ -15,29 +14,7 @@
 namespace roost {
 namespace {
 
-constexpr long kFutexLockPi2 = 13;
-constexpr long kFutexWaitv = 449;
-constexpr long kEpollPwait2 = 441;
-#if defined(__x86_64__)
-constexpr long kIoPgetevents = 333;
-#else
-constexpr long kIoPgetevents = 292;
-#endif
-constexpr long kIoUringEnter = 426;
-constexpr unsigned kUringGetEvents = 1;
-
-bool futex_may_wait(long operation) {
-  switch (operation & FUTEX_CMD_MASK) {
-    case FUTEX_WAIT:
-    case FUTEX_WAIT_BITSET:
-    case FUTEX_LOCK_PI:
-    case FUTEX_WAIT_REQUEUE_PI:
-    case kFutexLockPi2:
-      return true;
-    default:
-      return false;
-  }
-}
+constexpr unsigned kUringGetEvents = 1;  // linux/io_uring.h
 
 // Pointers of the program are not followed: whether they are valid is the kernel's to say. A zero
 // timeout behind one gives the core away for nothing.
@@ -54,9 +31,7 @@ bool sending_may_wait_on(long fd, long bytes, long flags = 0) {
 
 bool syscall_may_wait(long number, const SyscallArguments& x) {
   switch (number) {
-    case SYS_futex:
-      return futex_may_wait(x.b);
-    case kFutexWaitv:
+    case SYS_futex_waitv:
     case SYS_nanosleep:
     case SYS_clock_nanosleep:
     case SYS_rt_sigtimedwait:
@@ -106,7 +81,7 @@ bool syscall_may_wait(long number, const SyscallArguments& x) {
 #endif
     case SYS_ppoll:
     case SYS_pselect6:
-    case kEpollPwait2:
+    case SYS_epoll_pwait2:
       return true;
     case SYS_wait4:
       return !(x.c & WNOHANG);
@@ -121,9 +96,9 @@ bool syscall_may_wait(long number, const SyscallArguments& x) {
     case SYS_msgrcv:
       return !(x.e & IPC_NOWAIT);
     case SYS_io_getevents:
-    case kIoPgetevents:
+    case SYS_io_pgetevents:
       return x.b > 0;
-    case kIoUringEnter:
+    case SYS_io_uring_enter:
       return x.c > 0 && x.d & kUringGetEvents;
     default:
       return false;

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "preload/futex.h"
 #include "preload/inherit.h"
 #include "preload/lock.h"
 #include "preload/thread_end.h"
@@ -98,11 +99,6 @@ Thread* take_cached(const Attributes& a) {
   return nullptr;
 }
 
-void publish_result(Thread* t, void* result) {
-  t->result = result;
-  t->phase.store(Phase::finished, std::memory_order_seq_cst);  // before the look at joiners [lot-1]
-}
-
 // Whether the calling thread, after its destructors, left something in its kernel thread that a
 // successor must not find.
 bool leaves_traces(const Thread* t, const Inherited& state) {
@@ -130,7 +126,11 @@ bool finish(Thread* t, void* result) {
   threads_lock.acquire();
   bool stays =
       !t->detached && !t->cancel_requested.load(std::memory_order_relaxed) && n_cached < kMaxCached;
-  if (stays) publish_result(t, result);
+  if (stays) {
+    t->result = result;
+    // [lot-1] before the look at joiners.
+    t->phase.store(Phase::finished, std::memory_order_seq_cst);
+  }
   threads_lock.release();
   if (!stays) {
     apply_inherited(before);
@@ -165,7 +165,10 @@ void* kernel_thread(void* data) {
   self.tid = t->tid = os::gettid();
   register_thread(t, pthread_self());
   pthread_setspecific(end_key_value, t);
-  if (!thread_attach()) complain_once_about_records();
+  if (!thread_attach()) {
+    complain_once_about_records();
+    futexes_may_wait_unseen();
+  }
   t->index = self.index;
   take_believed_mask(t->inherited.signal_mask);
   trap_thread_starts();

@@ -169,7 +169,7 @@ void on_thread_end(void* data) {
     wake_joiners(t);
   }
   self.thread = nullptr;
-  trap_thread_pauses();
+  trap_thread_ends();
   if (self.record) thread_detach();
 }
 

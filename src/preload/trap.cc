@@ -4,6 +4,7 @@
 #include <gnu/libc-version.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/wait.h>
 
 #include "os/file.h"
 #include "os/sys.h"
@@ -27,10 +28,10 @@ TextRange own_text;
 #if defined(__x86_64__)
 namespace {
 
-constexpr int kSetSyscallUserDispatch = 59, kDispatchOff = 0, kDispatchOn = 1;  // linux/prctl.h
 constexpr std::uint8_t kLooksAfterDlopen = 16;
 
 bool on_request;  // not found out
+std::atomic<std::uint32_t> trapping_threads{0};
 constinit Lock setup_lock;
 TextRange libc_text;
 
@@ -45,8 +46,9 @@ bool find_texts() {
 }
 
 long dispatch(int mode) {
-  if (mode == kDispatchOff) return os::raw_syscall(SYS_prctl, kSetSyscallUserDispatch, mode);
-  return os::raw_syscall(SYS_prctl, kSetSyscallUserDispatch, mode,
+  if (mode == PR_SYS_DISPATCH_OFF)
+    return os::raw_syscall(SYS_prctl, PR_SET_SYSCALL_USER_DISPATCH, mode);
+  return os::raw_syscall(SYS_prctl, PR_SET_SYSCALL_USER_DISPATCH, mode,
                          static_cast<long>(libc_text.start), static_cast<long>(libc_text.length),
                          os::arg(const_cast<char*>(&os::roost_trap_selector.now)));
 }
@@ -64,9 +66,9 @@ bool permitted() {
   if (!filtered()) return true;
   long child = os::raw_syscall(SYS_clone);
   if (child < 0) return false;
-  if (child == 0) os::raw_syscall(SYS_exit_group, dispatch(kDispatchOff) == 0 ? 0 : 1);
+  if (child == 0) os::raw_syscall(SYS_exit_group, dispatch(PR_SYS_DISPATCH_OFF) == 0 ? 0 : 1);
   int status = -1;
-  while (os::raw_syscall(SYS_wait4, child, os::arg(&status), 0x40000000 /* __WALL */) == -EINTR) {
+  while (os::raw_syscall(SYS_wait4, child, os::arg(&status), __WALL) == -EINTR) {
   }
   return status == 0;
 }
@@ -88,9 +90,16 @@ void select(char selector) {
 
 void enable_here() {
   hide_blocked_sigsys();
-  if (!trap_self.enabled && dispatch(kDispatchOn) != 0) return;
+  if (!trap_self.enabled && dispatch(PR_SYS_DISPATCH_ON) != 0) return;
   trap_self.enabled = true;
+  if (!trap_self.counted) trapping_threads.fetch_add(1, std::memory_order_seq_cst);
+  trap_self.counted = true;
   select(1);
+}
+
+void count_out() {
+  if (trap_self.counted) trapping_threads.fetch_sub(1, std::memory_order_seq_cst);
+  trap_self.counted = false;
 }
 
 void say_unavailable() {
@@ -167,6 +176,22 @@ void trap_thread_resumes() {
     select(1);
 }
 
+void trap_thread_ends() {
+  select(0);
+  count_out();
+}
+
+bool trap_sees_all_threads() {
+  switch (trap_state.load(std::memory_order_acquire)) {
+    case TrapState::watching:
+      return !objects_may_be_new();
+    case TrapState::wanted:
+      return trapping_threads.load(std::memory_order_seq_cst) == runtime_thread_count();
+    default:
+      return false;
+  }
+}
+
 void trap_before_thread() {
   if (trap_state.load(std::memory_order_relaxed) == TrapState::watching && !inside_roost() &&
       objects_may_be_new())
@@ -176,7 +201,8 @@ void trap_before_thread() {
 void trap_after_fork() {
   setup_lock.reset();
   objects_after_fork();
-  trap_self.enabled = false;
+  trap_self.enabled = trap_self.counted = false;
+  trapping_threads.store(0, std::memory_order_relaxed);
   trap_self.holds_sigsys = false;
   select(0);
   if (self.record && trap_state.load(std::memory_order_relaxed) == TrapState::wanted) enable_here();
@@ -186,13 +212,16 @@ void trap_give_up() {
   if (!trap_configured()) return;
   trap_state.store(TrapState::given_up, std::memory_order_release);
   select(0);
-  if (trap_self.enabled && dispatch(kDispatchOff) == 0) trap_self.enabled = false;
+  if (trap_self.enabled && dispatch(PR_SYS_DISPATCH_OFF) == 0) trap_self.enabled = false;
+  count_out();
 }
 #else
 void trap_configure(TrapMode) {}
 void trap_thread_starts() {}
 void trap_thread_pauses() {}
 void trap_thread_resumes() {}
+void trap_thread_ends() {}
+bool trap_sees_all_threads() { return false; }
 void trap_before_thread() {}
 void trap_after_fork() {}
 void trap_give_up() {}

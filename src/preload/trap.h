@@ -22,6 +22,9 @@ enum class TrapMode : std::uint8_t { off, automatic, on };
 void trap_configure(TrapMode mode);
 // Whether the trap is used, or may yet be: SIGSYS is ours then.
 bool trap_configured();
+// Whether the inline calls of every managed thread are seen now: trapped, or there is no object
+// that has any.
+bool trap_sees_all_threads();
 
 // The calling thread is managed from now on; its inline calls are trapped if the process wants it.
 void trap_thread_starts();
@@ -29,6 +32,8 @@ void trap_thread_starts();
 // trap_thread_resumes if nothing else has changed.
 void trap_thread_pauses();
 void trap_thread_resumes();
+// The thread is about to be detached for good.
+void trap_thread_ends();
 // Before a thread is created: the objects loaded by now are looked at, if that is still open.
 void trap_before_thread();
 // In the child of a fork, where the kernel has cleared the trap.

@@ -15,6 +15,7 @@
 #include <ucontext.h>
 
 #include "os/sys.h"
+#include "preload/futex.h"
 #include "preload/served_syscall.h"
 #include "preload/trap.h"
 #include "preload/trap_signals.h"
@@ -26,7 +27,6 @@ namespace roost {
 #if defined(__x86_64__)
 namespace {
 
-constexpr int kUserDispatch = 2;  // si_code SYS_USER_DISPATCH
 constexpr greg_t kInstructionBytes = 2;
 
 using Site = std::atomic<std::uintptr_t>;
@@ -66,6 +66,7 @@ const StubTable forks{roost_fork_stubs, 64, roost_fork_sites, kCloneStubs};
 // A child that shares neither memory nor a foreign thread pointer finds Roost's state and must be
 // told that it is unmanaged.
 const StubTable& table_of_clone(std::uint64_t flags) {
+  if (flags & CLONE_VM) futexes_may_wait_unseen();
   return flags & (CLONE_VM | CLONE_SETTLS) ? clones : forks;
 }
 
@@ -93,6 +94,7 @@ const StubTable& table_for(const SystemCall& call) {
 // Goes back to the call's own place and lets it through; the trap is armed again at the thread's
 // next scheduling point.
 void make_again_in_place(greg_t* registers) {
+  futexes_may_wait_unseen();
   os::let_calls_through();
   registers[REG_RIP] -= kInstructionBytes;
   roost_seen_epoch = kLookAgain;

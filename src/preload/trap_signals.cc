@@ -163,7 +163,6 @@ void pass_on_sigsys(siginfo_t* info, void* context) {
   if (action.flags & SA_RESETHAND) view.handler.store(kDefault, std::memory_order_relaxed);
   // The return from the signal undoes it. Under the program's own dispatch a call of ours might be
   // another SIGSYS.
-  constexpr int kUserDispatch = 2;
   if (info->si_code != kUserDispatch) set_kernel_mask(SIG_BLOCK, action.mask & ~kSigsys);
   reinterpret_cast<void (*)(int, siginfo_t*, void*)>(action.handler)(SIGSYS, info, context);
 }

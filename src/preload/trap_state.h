@@ -19,6 +19,7 @@ extern std::atomic<std::uint64_t> trapped_calls;
 
 struct TrapSelf {
   bool enabled = false;         // the kernel dispatches this thread's calls to us
+  bool counted = false;         // among the trapping threads
   bool blocks_sigsys = false;   // so the thread believes
   bool holds_sigsys = false;    // one was sent meanwhile
   std::uint8_t looks_left = 0;  // after a dlopen, while no new object has appeared
@@ -27,7 +28,8 @@ struct TrapSelf {
 extern constinit thread_local TrapSelf trap_self
     __attribute__((tls_model("initial-exec"), visibility("hidden")));
 
-// The SIGSYS handler (trap_handler.cc).
+// The SIGSYS handler (trap_handler.cc), and the si_code of a trapped call (SYS_USER_DISPATCH).
+inline constexpr int kUserDispatch = 2;
 void on_sigsys(int signal, siginfo_t* info, void* context);
 
 // Whether the program has loaded an object with inline calls that wait (trap_objects.cc). Looks

@@ -29,50 +29,55 @@ roost_fork_sites: .skip 8*CLONE_STUBS
         movb    $1, %fs:(%rcx)
         .endm
 
-        .p2align 5
-roost_plain_stubs:
-        .set i, 0
-        .rept PLAIN_STUBS
-        syscall
-        arm
-        mov     roost_plain_sites+8*i(%rip), %rcx
-        jmp     *%rcx
-        .p2align 5
-        .set i, i+1
-        .endr
-
 // The child, which has no trap, may share the caller's thread-local storage or have one that is not
 // libc's: it leaves both alone. So does what returns 0 after it changed the thread pointer.
-roost_clone_stubs:
-        .set i, 0
-        .rept CLONE_STUBS
-        syscall
+        .macro arm_parent
         mov     %rax, %rcx
         jrcxz   1f
         arm
-1:      mov     roost_clone_sites+8*i(%rip), %rcx
-        jmp     *%rcx
-        .p2align 5
-        .set i, i+1
-        .endr
+1:
+        .endm
 
 // The child is a process of its own that Roost does not know: self.record = nullptr.
-        .p2align 6
-roost_fork_stubs:
-        .set i, 0
-        .rept CLONE_STUBS
-        syscall
+        .macro arm_parent_or_forget
         mov     %rax, %rcx
         jrcxz   1f
         arm
         jmp     2f
 1:      mov     _ZN5roost4selfE@GOTTPOFF(%rip), %rcx
         movq    $0, %fs:(%rcx)
-2:      mov     roost_fork_sites+8*i(%rip), %rcx
+2:
+        .endm
+
+        .macro stubs name, count, align, after
+        .p2align \align
+roost_\name\()_stubs:
+        .set i, 0
+        .rept \count
+        syscall
+        \after
+        mov     roost_\name\()_sites+8*i(%rip), %rcx
         jmp     *%rcx
-        .p2align 6
+        .p2align \align
         .set i, i+1
         .endr
+        .endm
+
+        stubs plain, PLAIN_STUBS, 5, arm
+        stubs clone, CLONE_STUBS, 5, arm_parent
+        stubs fork, CLONE_STUBS, 6, arm_parent_or_forget
+
+        .macro call_keeping_arguments function
+        .irp    register, rdi, rsi, rdx
+        push    %\register
+        .cfi_adjust_cfa_offset 8
+        .endr
+        call    \function
+        .irp    register, rdx, rsi, rdi
+        pop     %\register
+        .cfi_adjust_cfa_offset -8
+        .endr
+        .endm
 
 // A thread that opens objects looks at its next scheduling point, or at dlsym, whether they hold
 // inline system calls.
@@ -86,19 +91,7 @@ roost_fork_stubs:
         test    %rax, %rax
         jz      1f
         jmp     *%rax
-1:      push    %rdi
-        .cfi_adjust_cfa_offset 8
-        push    %rsi
-        .cfi_adjust_cfa_offset 8
-        push    %rdx
-        .cfi_adjust_cfa_offset 8
-        call    roost_find_dl
-        pop     %rdx
-        .cfi_adjust_cfa_offset -8
-        pop     %rsi
-        .cfi_adjust_cfa_offset -8
-        pop     %rdi
-        .cfi_adjust_cfa_offset -8
+1:      call_keeping_arguments roost_find_dl
         jmp     *roost_real_\name(%rip)
         .cfi_endproc
         .size   \name, . - \name
@@ -114,19 +107,7 @@ roost_fork_stubs:
         mov     roost_seen_epoch@GOTTPOFF(%rip), %rax
         cmpl    $-1, %fs:(%rax)
         jne     2f
-        push    %rdi
-        .cfi_adjust_cfa_offset 8
-        push    %rsi
-        .cfi_adjust_cfa_offset 8
-        push    %rdx
-        .cfi_adjust_cfa_offset 8
-        call    roost_look_after_dlopen
-        pop     %rdx
-        .cfi_adjust_cfa_offset -8
-        pop     %rsi
-        .cfi_adjust_cfa_offset -8
-        pop     %rdi
-        .cfi_adjust_cfa_offset -8
+        call_keeping_arguments roost_look_after_dlopen
 2:
         .endm
 

@@ -26,7 +26,7 @@ WaitResult LotHost::sleep(LotWaiter& waiter) {
     if (cancellable_ && cancel_requested()) return WaitResult::cancelled;
     Park ended = Park::woken;
     if (waiter.thread != kNoThread) {
-      ended = park(deadline_, interruptible_);
+      ended = park(deadline_, interruptible_, outside_);
     } else {
       int slept =
           os::futex_wait(&waiter.woken, 0, os::FutexScope::process,
@@ -43,6 +43,7 @@ WaitResult LotHost::sleep(LotWaiter& waiter) {
 void LotHost::await_signal(LotWaiter& waiter) {
   // The signaller has taken the waiter out of the queue and is a few instructions from waking it.
   deadline_ = nullptr;
+  outside_ = nullptr;
   interruptible_ = cancellable_ = false;
   sleep(waiter);
 }

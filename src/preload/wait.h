@@ -33,6 +33,9 @@ class LotHost {
       : deadline_(deadline),
         interruptible_(interruptible),
         cancellable_(cancellable && cancel_enabled()) {}
+  // For a managed thread. The sleep ends as interrupted when something happens at the word.
+  explicit LotHost(OutsideWord& outside)
+      : deadline_(nullptr), outside_(&outside), interruptible_(true), cancellable_(false) {}
 
   ThreadIndex self() const { return can_park() ? roost::self.index : kNoThread; }
   WaitResult sleep(LotWaiter& waiter);
@@ -41,6 +44,7 @@ class LotHost {
 
  private:
   const Deadline* deadline_;
+  OutsideWord* outside_ = nullptr;
   bool interruptible_;
   bool cancellable_;
 };

@@ -8,6 +8,7 @@
 #include <atomic>
 
 #include "os/sys.h"
+#include "preload/defer_cancellation.h"
 #include "preload/wait.h"
 #include "preload/wait_loads.h"
 #include "sched/runtime_os.h"
@@ -73,8 +74,7 @@ bool find_wait(const YieldFrame& frame, WaitWords& wait) {
                                              end - from, from, read_directly);
   remember(memory, frame.return_address, proof.waits);
   if (!proof.waits) return false;
-  wait =
-      wait_for(proof.loads, proof.n_loads, proof.looks_at_clock ? kTimedPatience : kMemoryPatience);
+  wait = wait_for(proof.loads, proof.looks_at_clock ? kTimedPatience : kMemoryPatience);
   return true;
 }
 

@@ -12,48 +12,22 @@ sched_yield:
 pthread_yield:
 thrd_yield:
         .cfi_startproc
-        push    %rbx
+        .irp    register, rbx, rbp, r12, r13, r14, r15
+        push    %\register
         .cfi_adjust_cfa_offset 8
-        .cfi_rel_offset %rbx, 0
-        push    %rbp
-        .cfi_adjust_cfa_offset 8
-        .cfi_rel_offset %rbp, 0
-        push    %r12
-        .cfi_adjust_cfa_offset 8
-        .cfi_rel_offset %r12, 0
-        push    %r13
-        .cfi_adjust_cfa_offset 8
-        .cfi_rel_offset %r13, 0
-        push    %r14
-        .cfi_adjust_cfa_offset 8
-        .cfi_rel_offset %r14, 0
-        push    %r15
-        .cfi_adjust_cfa_offset 8
-        .cfi_rel_offset %r15, 0
+        .cfi_rel_offset %\register, 0
+        .endr
         mov     %rsp, %rdi
         sub     $8, %rsp
         .cfi_adjust_cfa_offset 8
         call    roost_yield_from
         add     $8, %rsp
         .cfi_adjust_cfa_offset -8
-        pop     %r15
+        .irp    register, r15, r14, r13, r12, rbp, rbx
+        pop     %\register
         .cfi_adjust_cfa_offset -8
-        .cfi_restore %r15
-        pop     %r14
-        .cfi_adjust_cfa_offset -8
-        .cfi_restore %r14
-        pop     %r13
-        .cfi_adjust_cfa_offset -8
-        .cfi_restore %r13
-        pop     %r12
-        .cfi_adjust_cfa_offset -8
-        .cfi_restore %r12
-        pop     %rbp
-        .cfi_adjust_cfa_offset -8
-        .cfi_restore %rbp
-        pop     %rbx
-        .cfi_adjust_cfa_offset -8
-        .cfi_restore %rbx
+        .cfi_restore %\register
+        .endr
         ret
         .cfi_endproc
         .size   sched_yield, .-sched_yield

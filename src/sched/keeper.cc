@@ -12,9 +12,10 @@
 namespace roost {
 namespace {
 
-constexpr Nanoseconds kBusyTick = 4'000'000;    // while threads wait for cores
-constexpr Nanoseconds kSpinTick = 1'000'000;    // while threads are found to wait by spinning
-constexpr Nanoseconds kQuietTick = 10'000'000;  // otherwise; deaths wake the leader at once
+constexpr Nanoseconds kBusyTick = 4'000'000;         // while threads wait for cores
+constexpr Nanoseconds kSpinTick = 1'000'000;         // while threads are found to wait by spinning
+constexpr Nanoseconds kQuietTick = 10'000'000;       // otherwise; deaths wake the leader at once
+constexpr Nanoseconds kLeaderSilence = 500'000'000;  // a leader that does not tick is stopped
 constexpr std::uint32_t kGraceTicks = 2;
 
 Segment* segment = nullptr;
@@ -150,8 +151,20 @@ void watch_core(Segment& s, CoreIndex core, Nanoseconds now) {
   runtime_ledger().rescue(core, thread, sleeps);
 }
 
+void watch_cores(Segment& s) {
+  // Without READY threads an idle owner harms nobody.
+  if (!runtime_ledger().any_queued()) {
+    busy_since = 0;
+    return;
+  }
+  Nanoseconds now = os::now();
+  if (busy_since == 0) busy_since = now;
+  for (CoreIndex core = 0; core < s.header->n_cores; ++core) watch_core(s, core, now);
+}
+
 void lead() {
   for (;;) {
+    segment->header->leader_ticks.fetch_add(1, std::memory_order_relaxed);
     keeper_look(*segment, process);
     bool busy = runtime_ledger().any_queued();
     if (spin_ticks) --spin_ticks;
@@ -159,6 +172,37 @@ void lead() {
     long polled = os::raw_syscall(SYS_ppoll, os::arg(pidfds), watched_end, os::arg(&timeout), 0, 0);
     // More processes than this one may have files: then the start times are asked, at every tick.
     if (polled < 0 && polled != -EINTR) os::raw_syscall(SYS_nanosleep, os::arg(&timeout), 0);
+  }
+}
+
+// Whether the caller leads now; waits for so long at most.
+bool take_lead(Nanoseconds longest) {
+  timespec until = os::to_timespec(os::now() + longest);
+  int error = libc_threads.mutex_clocklock(&segment->header->leader, CLOCK_MONOTONIC, &until);
+  if (error == EOWNERDEAD) libc_threads.mutex_consistent(&segment->header->leader);
+  return error != ETIMEDOUT;
+}
+
+// The leader may be stopped (SIGSTOP, a debugger, a frozen group) or starved. Its lock cannot be
+// had then, and what it has begun with the dead is its own; but one of the others at a time watches
+// the cores in its place, until it ticks again. True if the caller leads after all.
+bool stand_in(std::uint32_t tick) {
+  auto& ticks = segment->header->leader_ticks;
+  while (ticks.compare_exchange_strong(tick, tick + 1, std::memory_order_relaxed)) {
+    ++tick;
+    watch_cores(*segment);
+    if (take_lead(kBusyTick)) return true;
+  }
+  return false;
+}
+
+void follow_until_leader() {
+  auto& ticks = segment->header->leader_ticks;
+  for (;;) {
+    std::uint32_t before = ticks.load(std::memory_order_relaxed);
+    if (take_lead(kLeaderSilence)) return;
+    bool silent = ticks.load(std::memory_order_relaxed) == before;
+    if (silent && runtime_ledger().any_queued() && stand_in(before)) return;
   }
 }
 
@@ -171,9 +215,7 @@ void* keeper_main(void*) {
   segment->processes[process].keeper_tid.store(os::gettid(), std::memory_order_relaxed);
   unpin_self();
   for (pollfd& polled : pidfds) polled = {-1, 0, 0};
-  if (libc_threads.mutex_lock(&segment->header->leader) == EOWNERDEAD) {
-    libc_threads.mutex_consistent(&segment->header->leader);
-  }
+  follow_until_leader();
   lead();
   return nullptr;
 }
@@ -238,14 +280,7 @@ void keeper_look(Segment& s, ProcessIndex own) {
     watch_process(s, i);
     if (pidfds[i].fd >= 0) watched_end = i + 1;
   }
-  // Without READY threads an idle owner harms nobody.
-  if (!runtime_ledger().any_queued()) {
-    busy_since = 0;
-    return;
-  }
-  Nanoseconds now = os::now();
-  if (busy_since == 0) busy_since = now;
-  for (CoreIndex core = 0; core < s.header->n_cores; ++core) watch_core(s, core, now);
+  watch_cores(s);
 }
 
 }  // namespace roost

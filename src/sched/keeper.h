@@ -3,7 +3,8 @@
 //
 // A process starts its keeper before it waits for a core or creates a thread, so whenever a thread
 // is READY somebody watches, and single-threaded programs on a quiet machine start none. Keepers
-// queue on a robust lock in the segment; the kernel hands it on when the leader dies. The leader
+// queue on a robust lock in the segment; the kernel hands it on when the leader dies. While a
+// leader is stopped another keeper is its watchdog. The leader
 //   - waits for the death of any process (pidfd) and gives back what it held,
 //   - grants on the core of a thread that sleeps in a call Roost does not know (the watchdog).
 // It runs with all signals blocked and a file table of its own, so the program never sees its

@@ -16,7 +16,7 @@
 namespace roost {
 namespace {
 
-constexpr LibcThreads kLibc = {pthread_create, pthread_mutex_lock, pthread_mutex_consistent};
+constexpr LibcThreads kLibc = {pthread_create, pthread_mutex_clocklock, pthread_mutex_consistent};
 
 // The kernel's number of a CPU this process may use.
 std::uint16_t some_cpu() {
@@ -40,13 +40,35 @@ struct OneCore : testing::Test {
       config.parameters[i] = policy.parameters[i].standard;
     }
   }
-  int start() { return runtime_start(instance.config(), kLibc); }
+  // `body` runs in the first process of the instance. It returns what it complains of.
+  template <class Body>
+  void in_member(Body&& body) {
+    EXPECT_EQ(in_child([&]() -> std::string {
+                if (runtime_start(instance.config(), kLibc) != 0) return "cannot join";
+                return body();
+              }),
+              "");
+  }
 };
 
 // The child of a member becomes a member of its own.
 void join() {
   runtime_after_fork();
   if (!runtime_active() || !has_core()) _exit(1);
+}
+
+[[noreturn]] void compute_for_ever() {
+  for (;;) cpu_pause();
+}
+
+// A process that has taken the only core, which the caller leaves to it, and goes on with `live`.
+Child neighbour(void (*live)()) {
+  enter_external();
+  return Child([live](auto ready) {
+    join();
+    ready();
+    live();
+  });
 }
 
 Segment& segment() { return const_cast<Segment&>(runtime_segment()); }
@@ -60,6 +82,15 @@ ProcessIndex slot_of(pid_t pid) {
   return kNoProcess;
 }
 
+// A dead process's, by the looks of the keeper of this one.
+bool slot_is_freed(pid_t dead) {
+  ProcessIndex own = slot_of(getpid());
+  for (int look = 0; look < 10 && slot_of(dead) != kNoProcess; ++look) {
+    keeper_look(segment(), own);
+  }
+  return slot_of(dead) == kNoProcess;
+}
+
 std::uint32_t core_owner() { return segment().cores[0].owner.load(); }
 
 #define EXPECT_OR_COMPLAIN(condition)    \
@@ -68,266 +99,205 @@ std::uint32_t core_owner() { return segment().cores[0].owner.load(); }
   } while (false)
 
 TEST_F(OneCore, the_first_thread_has_the_core_and_returns_it) {
-  EXPECT_EQ(in_child([&]() -> std::string {
-              EXPECT_OR_COMPLAIN(start() == 0);
-              EXPECT_OR_COMPLAIN(runtime_active() && has_core());
-              EXPECT_OR_COMPLAIN(core_owner() == self.index + 1);
-              enter_external();
-              EXPECT_OR_COMPLAIN(core_owner() == 0 && !has_core());
-              leave_external();
-              EXPECT_OR_COMPLAIN(core_owner() == self.index + 1 && has_core());
-              EXPECT_OR_COMPLAIN(!yield_core());
-              runtime_stop();
-              EXPECT_OR_COMPLAIN(!runtime_active() && !self.record);
-              EXPECT_OR_COMPLAIN(!instance.exists());
-              return "";
-            }),
-            "");
+  in_member([&]() -> std::string {
+    EXPECT_OR_COMPLAIN(runtime_active() && has_core());
+    EXPECT_OR_COMPLAIN(core_owner() == self.index + 1);
+    enter_external();
+    EXPECT_OR_COMPLAIN(core_owner() == 0 && !has_core());
+    leave_external();
+    EXPECT_OR_COMPLAIN(core_owner() == self.index + 1 && has_core());
+    EXPECT_OR_COMPLAIN(!yield_core());
+    runtime_stop();
+    EXPECT_OR_COMPLAIN(!runtime_active() && !self.record);
+    EXPECT_OR_COMPLAIN(!instance.exists());
+    return "";
+  });
 }
 
 TEST_F(OneCore, a_thread_whose_core_stays_idle_while_it_waits_is_pinned_no_more) {
-  EXPECT_EQ(in_child([&]() -> std::string {
-              EXPECT_OR_COMPLAIN(start() == 0);
-              const auto& record = *self.record;
-              for (int wait = 0; wait < 4; ++wait) {
-                EXPECT_OR_COMPLAIN(record.pinned_to == 0);
-                enter_external();
-                leave_external();
-              }
-              EXPECT_OR_COMPLAIN(has_core() && record.pinned_to == kNoCore);
-              enter_external();
-              std::atomic<bool> taken = false;
-              std::thread other([&] {
-                if (!thread_attach()) _exit(1);
-                taken = true;
-                // Until the waiter sleeps: before that it may still find the core free by itself.
-                while (!(record.state & kSleeping)) sched_yield();
-                thread_detach();
-              });
-              while (!taken) sched_yield();
-              leave_external();  // waits for the other, and is pinned by the grant
-              other.join();
-              EXPECT_OR_COMPLAIN(has_core() && record.pinned_to == 0);
-              runtime_stop();
-              return "";
-            }),
-            "");
+  in_member([&]() -> std::string {
+    const auto& record = *self.record;
+    for (int wait = 0; wait < 4; ++wait) {
+      EXPECT_OR_COMPLAIN(record.pinned_to == 0);
+      enter_external();
+      leave_external();
+    }
+    EXPECT_OR_COMPLAIN(has_core() && record.pinned_to == kNoCore);
+    enter_external();
+    std::atomic<bool> taken = false;
+    std::thread other([&] {
+      if (!thread_attach()) _exit(1);
+      taken = true;
+      // Until the waiter sleeps: before that it may still find the core free by itself.
+      while (!(record.state & kSleeping)) sched_yield();
+      thread_detach();
+    });
+    while (!taken) sched_yield();
+    leave_external();  // waits for the other, and is pinned by the grant
+    other.join();
+    EXPECT_OR_COMPLAIN(has_core() && record.pinned_to == 0);
+    runtime_stop();
+    return "";
+  });
 }
 
 TEST_F(OneCore, who_jumps_out_of_a_wait_has_a_core_again) {
-  EXPECT_EQ(in_child([&]() -> std::string {
-              EXPECT_OR_COMPLAIN(start() == 0);
-              abandon_wait();
-              EXPECT_OR_COMPLAIN(has_core() && can_park());
-              enter_external();
-              EXPECT_OR_COMPLAIN(!can_park());
-              abandon_wait();
-              EXPECT_OR_COMPLAIN(has_core() && can_park());
-              leave_external();
-              EXPECT_OR_COMPLAIN(has_core() && can_park());
-              runtime_stop();
-              return "";
-            }),
-            "");
+  in_member([&]() -> std::string {
+    abandon_wait();
+    EXPECT_OR_COMPLAIN(has_core() && can_park());
+    enter_external();
+    EXPECT_OR_COMPLAIN(!can_park());
+    abandon_wait();
+    EXPECT_OR_COMPLAIN(has_core() && can_park());
+    leave_external();
+    EXPECT_OR_COMPLAIN(has_core() && can_park());
+    runtime_stop();
+    return "";
+  });
 }
 
 TEST_F(OneCore, a_park_ends_by_unpark_by_permit_and_by_deadline) {
-  EXPECT_EQ(in_child([&]() -> std::string {
-              EXPECT_OR_COMPLAIN(start() == 0);
-              unpark(self.index);
-              EXPECT_OR_COMPLAIN(park(nullptr, false) == Park::woken);
-              Deadline past{{0, 1}, false};
-              EXPECT_OR_COMPLAIN(park(&past, false) == Park::timed_out);
-              EXPECT_OR_COMPLAIN(has_core());
-              std::thread waker([thread = self.index] { unpark(thread); });
-              EXPECT_OR_COMPLAIN(park(nullptr, false) == Park::woken);
-              EXPECT_OR_COMPLAIN(has_core());
-              waker.join();
-              runtime_stop();
-              return "";
-            }),
-            "");
+  in_member([&]() -> std::string {
+    unpark(self.index);
+    EXPECT_OR_COMPLAIN(park(nullptr, false) == Park::woken);
+    Deadline past{{0, 1}, false};
+    EXPECT_OR_COMPLAIN(park(&past, false) == Park::timed_out);
+    EXPECT_OR_COMPLAIN(has_core());
+    std::thread waker([thread = self.index] { unpark(thread); });
+    EXPECT_OR_COMPLAIN(park(nullptr, false) == Park::woken);
+    EXPECT_OR_COMPLAIN(has_core());
+    waker.join();
+    runtime_stop();
+    return "";
+  });
 }
 
 TEST_F(OneCore, a_process_that_lives_keeps_what_it_has) {
-  EXPECT_EQ(in_child([&]() -> std::string {
-              EXPECT_OR_COMPLAIN(start() == 0);
-              ProcessIndex own = slot_of(getpid());
-              enter_external();
-              Child other([&](auto ready) {
-                join();
-                ready();
-                sleep_for_ever();
-              });
-              std::uint32_t owner = core_owner();
-              for (int look = 0; look < 5; ++look) keeper_look(segment(), own);
-              EXPECT_OR_COMPLAIN(owner != 0 && core_owner() == owner);
-              EXPECT_OR_COMPLAIN(slot_of(other.pid()) != kNoProcess);
-              return "";
-            }),
-            "");
+  in_member([&]() -> std::string {
+    ProcessIndex own = slot_of(getpid());
+    Child other = neighbour(sleep_for_ever);
+    std::uint32_t owner = core_owner();
+    for (int look = 0; look < 5; ++look) keeper_look(segment(), own);
+    EXPECT_OR_COMPLAIN(owner != 0 && core_owner() == owner);
+    EXPECT_OR_COMPLAIN(slot_of(other.pid()) != kNoProcess);
+    return "";
+  });
 }
 
 TEST_F(OneCore, a_process_that_is_killed_gives_back_its_core_its_records_and_its_slot) {
-  EXPECT_EQ(in_child([&]() -> std::string {
-              EXPECT_OR_COMPLAIN(start() == 0);
-              ProcessIndex own = slot_of(getpid());
-              enter_external();
-              Child other([&](auto ready) {
-                join();
-                ready();
-                for (;;) cpu_pause();
-              });
-              ProcessIndex slot = slot_of(other.pid());
-              EXPECT_OR_COMPLAIN(slot != kNoProcess);
-              EXPECT_OR_COMPLAIN(core_owner() != 0);
-              other.kill_now();
-              keeper_look(segment(), own);
-              EXPECT_OR_COMPLAIN(core_owner() == 0);
-              for (int look = 0; look < 10 && slot_of(other.pid()) != kNoProcess; ++look) {
-                keeper_look(segment(), own);
-              }
-              EXPECT_OR_COMPLAIN(slot_of(other.pid()) == kNoProcess);
-              EXPECT_OR_COMPLAIN(segment().header->reclaimed.load() == 1);
-              std::uint64_t used = segment().thread_bits[0].load();
-              EXPECT_OR_COMPLAIN(used == 1ull << self.index);
-              leave_external();
-              EXPECT_OR_COMPLAIN(has_core());
-              runtime_stop();
-              EXPECT_OR_COMPLAIN(!instance.exists());
-              return "";
-            }),
-            "");
+  in_member([&]() -> std::string {
+    ProcessIndex own = slot_of(getpid());
+    Child other = neighbour(compute_for_ever);
+    ProcessIndex slot = slot_of(other.pid());
+    EXPECT_OR_COMPLAIN(slot != kNoProcess);
+    EXPECT_OR_COMPLAIN(core_owner() != 0);
+    other.kill_now();
+    keeper_look(segment(), own);
+    EXPECT_OR_COMPLAIN(core_owner() == 0);
+    EXPECT_OR_COMPLAIN(slot_is_freed(other.pid()));
+    EXPECT_OR_COMPLAIN(segment().header->reclaimed.load() == 1);
+    std::uint64_t used = segment().thread_bits[0].load();
+    EXPECT_OR_COMPLAIN(used == 1ull << self.index);
+    leave_external();
+    EXPECT_OR_COMPLAIN(has_core());
+    runtime_stop();
+    EXPECT_OR_COMPLAIN(!instance.exists());
+    return "";
+  });
 }
 
 TEST_F(OneCore, a_record_of_the_dead_that_another_is_taking_is_left_to_it) {
-  EXPECT_EQ(in_child([&]() -> std::string {
-              EXPECT_OR_COMPLAIN(start() == 0);
-              ProcessIndex own = slot_of(getpid());
-              enter_external();
-              Child other([&](auto ready) {
-                join();
-                ready();
-                sleep_for_ever();
-              });
-              ProcessIndex slot = slot_of(other.pid());
-              other.kill_now();
-              // segment_take_thread after its first step.
-              constexpr ThreadIndex kTaken = 7;
-              segment().thread_bits[0].fetch_or(1ull << kTaken);
-              segment().threads[kTaken].process = slot;
-              for (int look = 0; look < 10 && slot_of(other.pid()) != kNoProcess; ++look) {
-                keeper_look(segment(), own);
-              }
-              EXPECT_OR_COMPLAIN(slot_of(other.pid()) == kNoProcess);
-              EXPECT_OR_COMPLAIN(segment().thread_bits[0].load() >> kTaken & 1);
-              segment().thread_bits[0].fetch_and(~(1ull << kTaken));
-              leave_external();
-              runtime_stop();
-              return "";
-            }),
-            "");
+  in_member([&]() -> std::string {
+    Child other = neighbour(sleep_for_ever);
+    ProcessIndex slot = slot_of(other.pid());
+    other.kill_now();
+    // segment_take_thread after its first step.
+    constexpr ThreadIndex kTaken = 7;
+    segment().thread_bits[0].fetch_or(1ull << kTaken);
+    segment().threads[kTaken].process = slot;
+    EXPECT_OR_COMPLAIN(slot_is_freed(other.pid()));
+    EXPECT_OR_COMPLAIN(segment().thread_bits[0].load() >> kTaken & 1);
+    segment().thread_bits[0].fetch_and(~(1ull << kTaken));
+    leave_external();
+    runtime_stop();
+    return "";
+  });
 }
 
 TEST_F(OneCore, a_waiting_process_gets_the_core_of_one_that_is_killed) {
-  EXPECT_EQ(in_child([&]() -> std::string {
-              EXPECT_OR_COMPLAIN(start() == 0);
-              enter_external();
-              Child other([&](auto ready) {
-                join();
-                ready();
-                for (;;) cpu_pause();
-              });
-              std::thread killer([&other] { other.kill_now(); });
-              leave_external();  // starts the keeper and waits
-              EXPECT_OR_COMPLAIN(has_core());
-              killer.join();
-              enter_external();
-              runtime_stop();
-              return "";
-            }),
-            "");
+  in_member([&]() -> std::string {
+    Child other = neighbour(compute_for_ever);
+    std::thread killer([&other] { other.kill_now(); });
+    leave_external();  // starts the keeper and waits
+    EXPECT_OR_COMPLAIN(has_core());
+    killer.join();
+    enter_external();
+    runtime_stop();
+    return "";
+  });
 }
 
 TEST_F(OneCore, a_waiting_process_gets_the_core_of_one_that_sleeps_unseen) {
-  EXPECT_EQ(in_child([&]() -> std::string {
-              EXPECT_OR_COMPLAIN(start() == 0);
-              enter_external();
-              Child other([&](auto ready) {
-                join();
-                ready();
-                sleep_for_ever();
-              });
-              ThreadIndex sleeper = core_owner() - 1;
-              leave_external();
-              EXPECT_OR_COMPLAIN(has_core());
-              EXPECT_OR_COMPLAIN(segment().threads[sleeper].counters.rescues == 1);
-              runtime_stop();
-              return "";
-            }),
-            "");
+  in_member([&]() -> std::string {
+    Child other = neighbour(sleep_for_ever);
+    ThreadIndex sleeper = core_owner() - 1;
+    leave_external();
+    EXPECT_OR_COMPLAIN(has_core());
+    EXPECT_OR_COMPLAIN(segment().threads[sleeper].counters.rescues == 1);
+    runtime_stop();
+    return "";
+  });
 }
 
 TEST_F(OneCore, a_waiting_process_gets_its_turn_beside_one_that_never_stops_computing) {
-  EXPECT_EQ(in_child([&]() -> std::string {
-              EXPECT_OR_COMPLAIN(start() == 0);
-              enter_external();
-              Child other([&](auto ready) {
-                join();
-                ready();
-                for (;;) cpu_pause();
-              });
-              ThreadIndex hog = core_owner() - 1;
-              leave_external();
-              EXPECT_OR_COMPLAIN(has_core());
-              EXPECT_OR_COMPLAIN(segment().threads[hog].counters.shares == 1);
-              runtime_stop();
-              return "";
-            }),
-            "");
+  in_member([&]() -> std::string {
+    Child other = neighbour(compute_for_ever);
+    ThreadIndex hog = core_owner() - 1;
+    leave_external();
+    EXPECT_OR_COMPLAIN(has_core());
+    EXPECT_OR_COMPLAIN(segment().threads[hog].counters.shares == 1);
+    runtime_stop();
+    return "";
+  });
 }
 
 TEST_F(OneCore, a_forked_child_is_a_process_of_its_own) {
-  EXPECT_EQ(in_child([&]() -> std::string {
-              EXPECT_OR_COMPLAIN(start() == 0);
-              ProcessIndex own = slot_of(getpid());
-              enter_external();
-              std::string complaint = in_child([&]() -> std::string {
-                runtime_after_fork();
-                EXPECT_OR_COMPLAIN(runtime_active() && has_core());
-                EXPECT_OR_COMPLAIN(slot_of(getpid()) != own);
-                runtime_stop();
-                return "";
-              });
-              leave_external();
-              EXPECT_OR_COMPLAIN(complaint.empty());
-              EXPECT_OR_COMPLAIN(has_core());
-              runtime_stop();
-              EXPECT_OR_COMPLAIN(!instance.exists());
-              return "";
-            }),
-            "");
+  in_member([&]() -> std::string {
+    ProcessIndex own = slot_of(getpid());
+    enter_external();
+    std::string complaint = in_child([&]() -> std::string {
+      runtime_after_fork();
+      EXPECT_OR_COMPLAIN(runtime_active() && has_core());
+      EXPECT_OR_COMPLAIN(slot_of(getpid()) != own);
+      runtime_stop();
+      return "";
+    });
+    leave_external();
+    EXPECT_OR_COMPLAIN(complaint.empty());
+    EXPECT_OR_COMPLAIN(has_core());
+    runtime_stop();
+    EXPECT_OR_COMPLAIN(!instance.exists());
+    return "";
+  });
 }
 
 TEST_F(OneCore, an_instance_out_of_records_refuses_and_stays_whole) {
   instance.config().n_threads = 1;
-  EXPECT_EQ(in_child([&]() -> std::string {
-              EXPECT_OR_COMPLAIN(start() == 0);
-              bool joined = true;
-              std::thread([&] { joined = thread_attach(); }).join();
-              EXPECT_OR_COMPLAIN(!joined);
-              std::string complaint = in_child([&]() -> std::string {
-                runtime_after_fork();
-                EXPECT_OR_COMPLAIN(!runtime_active());
-                return "";
-              });
-              EXPECT_OR_COMPLAIN(complaint.empty());
-              EXPECT_OR_COMPLAIN(has_core());
-              runtime_stop();
-              EXPECT_OR_COMPLAIN(!instance.exists());
-              return "";
-            }),
-            "");
+  in_member([&]() -> std::string {
+    bool joined = true;
+    std::thread([&] { joined = thread_attach(); }).join();
+    EXPECT_OR_COMPLAIN(!joined);
+    std::string complaint = in_child([&]() -> std::string {
+      runtime_after_fork();
+      EXPECT_OR_COMPLAIN(!runtime_active());
+      return "";
+    });
+    EXPECT_OR_COMPLAIN(complaint.empty());
+    EXPECT_OR_COMPLAIN(has_core());
+    runtime_stop();
+    EXPECT_OR_COMPLAIN(!instance.exists());
+    return "";
+  });
 }
 
 }  // namespace

@@ -13,36 +13,19 @@
 // touches lines of this core, the two threads and a read-mostly mask word.
 #pragma once
 
-#include "policy/policy.h"
-#include "segment/thread_state.h"
+#include "sched/ready_queues.h"
 
 namespace roost {
 
-// Owner value, with the claimer's Party, of a core that somebody is serving who does not run on it.
-inline constexpr std::uint32_t kClaimedCore = 0x80000000;
-inline constexpr Party party_of_owner(std::uint32_t owner) { return owner & ~kClaimedCore; }
-
-template <class W>
-struct LedgerTables {
-  CoreSlot<W>* cores;
-  const CoreInfo* info;
-  ThreadRecord<W>* threads;
-  Fifo* fifos;  // [core][process]
-  MaskWord<W>* idle;
-  MaskWord<W>* queued;
-  CoreIndex n_cores;
-  unsigned n_processes;
-  ThreadIndex n_threads;
-  const Policy* policy;
-  const std::uint64_t* parameters;
-};
-
 template <class W, class Os>
-class Ledger {
+class Ledger : public ReadyQueues<W, Os> {
+  using Queues = ReadyQueues<W, Os>;
+
  public:
   using Record = ThreadRecord<W>;
 
-  Ledger(const LedgerTables<W>& tables, Os& os) : t_(tables), os_(os) {}
+  using Queues::any_queued;
+  using Queues::Queues;
 
   // A READY thread in the caller's hands gets a core if one is free, else a place in a queue.
   void make_ready(ThreadIndex thread) {
@@ -148,16 +131,6 @@ class Ledger {
     return true;
   }
 
-  // By the keeper after a process died: drops its queued threads; `freed(thread)` for each.
-  template <class Freed>
-  void purge(ProcessIndex process, Freed&& freed) {
-    for (CoreIndex core = 0; core < t_.n_cores; ++core) {
-      lock(core);
-      while (fifo(core, process).length) freed(pop(core, process));
-      unlock(core);
-    }
-  }
-
   // By the keeper after a process died: frees the cores that its threads had or were serving;
   // `is_dead(Party)` tells who they are. Whether there were any.
   template <class IsDead>
@@ -210,34 +183,20 @@ class Ledger {
     }
   }
 
-  // Rebuilds the queues of `core` from the records alone (DESIGN section 3), oldest first.
-  void rebuild(CoreIndex core) {
-    lock(core);
-    rebuild_locked(core);
-    unlock(core);
-  }
-
-  // Threads queued on `core`, oldest first per process; for checks and tests.
-  template <class Visit>
-  void visit_queue(CoreIndex core, Visit&& visit) {
-    lock(core);
-    for (unsigned p = 0; p < t_.n_processes; ++p) {
-      Fifo& queue = fifo(core, static_cast<ProcessIndex>(p));
-      for (ThreadIndex i = queue.length ? queue.head : kNoThread; i != kNoThread;
-           i = t_.threads[i].next)
-        visit(i);
-    }
-    unlock(core);
-  }
-
-  bool any_queued() const {
-    for (unsigned w = 0; w * 64 < t_.n_cores; ++w) {
-      if (t_.queued[w].bits.load(std::memory_order_seq_cst)) return true;
-    }
-    return false;
-  }
-
  private:
+  using Queues::announce_queued;
+  using Queues::announced;
+  using Queues::fifo;
+  using Queues::length;
+  using Queues::lock;
+  using Queues::os_;
+  using Queues::push;
+  using Queues::push_front;
+  using Queues::t_;
+  using Queues::unlink;
+  using Queues::unlock;
+  using typename Queues::Place;
+
   static CoreIndex leave_core(Record& record, std::uint32_t next) {
     std::uint32_t word = record.state.load(std::memory_order_relaxed);
     for (;;) {
@@ -259,42 +218,6 @@ class Ledger {
   }
 
   PolicyContext context_now() { return {os_.now(), t_.parameters, t_.info, t_.n_cores}; }
-  Fifo& fifo(CoreIndex core, ProcessIndex p) { return t_.fifos[core * t_.n_processes + p]; }
-
-  void lock(CoreIndex core) {
-    constexpr unsigned kPatience = 1024;  // tries between two looks at whether the holder lives
-    auto& holder = t_.cores[core].lock.holder;
-    for (unsigned spins = 1;; ++spins) {
-      Party seen = holder.load(std::memory_order_relaxed);
-      bool dead = seen != kNobody && spins % kPatience == 0 && os_.gone(seen);
-      if ((seen == kNobody || dead) &&
-          holder.compare_exchange_strong(seen, os_.self(), std::memory_order_acquire,
-                                         std::memory_order_relaxed)) {
-        if (dead) rebuild_locked(core);
-        return;
-      }
-      os_.relax(spins);
-    }
-  }
-  void unlock(CoreIndex core) {
-    t_.cores[core].lock.holder.store(kNobody, std::memory_order_release);
-  }
-
-  static void set_bit(MaskWord<W>* mask, CoreIndex core) {
-    mask[core / 64].bits.fetch_or(1ull << (core % 64), std::memory_order_seq_cst);
-  }
-  static void clear_bit(MaskWord<W>* mask, CoreIndex core) {
-    mask[core / 64].bits.fetch_and(~(1ull << (core % 64)), std::memory_order_seq_cst);
-  }
-
-  // The bit is set by whoever queues and cleared by whoever finds the queue empty (take_from): a
-  // core whose queue swings between empty and one thread writes no shared line.
-  void announce_queued(CoreIndex core) {
-    if (!announced(core)) set_bit(t_.queued, core);
-  }
-  bool announced(CoreIndex core) const {
-    return t_.queued[core / 64].bits.load(std::memory_order_seq_cst) >> (core % 64) & 1;
-  }
 
   // By whoever has queued a thread, after announce_queued: a core may have gone idle without having
   // seen the entry. Then it is ours to serve.
@@ -302,105 +225,6 @@ class Ledger {
     W::fence();  // [idle-1] the queue entry before the look at owners
     CoreIndex idle = claim_idle(home);
     if (idle != kNoCore) release(idle);
-  }
-
-  std::uint32_t length(CoreIndex core) const {
-    return t_.cores[core].ready.load(std::memory_order_relaxed);
-  }
-  // Under the lock; read without it as a hint.
-  void set_length(CoreIndex core, std::uint32_t length) {
-    t_.cores[core].ready.store(length, std::memory_order_relaxed);
-  }
-
-  void push(CoreIndex core, ThreadIndex thread) {
-    Record& record = t_.threads[thread];
-    Fifo& queue = fifo(core, record.process);
-    record.next = kNoThread;
-    record.queued_on = core;
-    if (queue.length) {
-      t_.threads[queue.tail].next = thread;
-    } else {
-      queue.head = thread;
-      mark_process(core, record.process);
-    }
-    queue.tail = thread;
-    ++queue.length;
-    set_length(core, length(core) + 1);
-  }
-
-  void push_front(CoreIndex core, ThreadIndex thread) {
-    Record& record = t_.threads[thread];
-    Fifo& queue = fifo(core, record.process);
-    record.next = queue.length ? queue.head : kNoThread;
-    record.queued_on = core;
-    if (!queue.length) {
-      queue.tail = thread;
-      mark_process(core, record.process);
-    }
-    queue.head = thread;
-    ++queue.length;
-    set_length(core, length(core) + 1);
-  }
-
-  ThreadIndex pop(CoreIndex core, ProcessIndex process) {
-    return unlink(core, process, {fifo(core, process).head, kNoThread});
-  }
-
-  // A thread in a FIFO and the one before it there.
-  struct Place {
-    ThreadIndex thread;
-    ThreadIndex before;
-  };
-  ThreadIndex unlink(CoreIndex core, ProcessIndex process, Place place) {
-    auto [thread, before] = place;
-    Fifo& queue = fifo(core, process);
-    Record& record = t_.threads[thread];
-    hold_ready(record, os_.self());  // [death-1] before it is in no queue
-    (before == kNoThread ? queue.head : t_.threads[before].next) = record.next;
-    if (queue.tail == thread) queue.tail = before;
-    if (--queue.length == 0) {
-      queue.head = queue.tail = kNoThread;
-      t_.cores[core].ready_processes[process / 64] &= ~(1ull << (process % 64));
-    }
-    record.next = kNoThread;
-    record.queued_on = kNoCore;
-    set_length(core, length(core) - 1);
-    return thread;
-  }
-
-  void mark_process(CoreIndex core, ProcessIndex process) {
-    t_.cores[core].ready_processes[process / 64] |= 1ull << (process % 64);
-  }
-
-  void rebuild_locked(CoreIndex core) {
-    for (unsigned p = 0; p < t_.n_processes; ++p)
-      fifo(core, static_cast<ProcessIndex>(p)) = {kNoThread, kNoThread, 0};
-    for (std::uint64_t& word : t_.cores[core].ready_processes) word = 0;
-    std::uint32_t total = 0;
-    for (ThreadIndex i = 0; i < t_.n_threads; ++i) {
-      Record& record = t_.threads[i];
-      if (state_of(record.state.load(std::memory_order_relaxed)) != State::ready) continue;
-      if (record.queued_on != core || record.process >= t_.n_processes) continue;
-      insert_by_age(core, i);
-      ++total;
-    }
-    set_length(core, total);
-    if (total) announce_queued(core);
-  }
-
-  void insert_by_age(CoreIndex core, ThreadIndex thread) {
-    Record& record = t_.threads[thread];
-    Fifo& queue = fifo(core, record.process);
-    ThreadIndex before = kNoThread;
-    ThreadIndex after = queue.length ? queue.head : kNoThread;
-    while (after != kNoThread && t_.threads[after].ready_ns <= record.ready_ns) {
-      before = after;
-      after = t_.threads[after].next;
-    }
-    record.next = after;
-    (before == kNoThread ? queue.head : t_.threads[before].next) = thread;
-    if (after == kNoThread) queue.tail = thread;
-    if (queue.length++ == 0) mark_process(core, record.process);
   }
 
   // Back to where it was taken from, when the taker cannot use it after all.
@@ -508,18 +332,6 @@ class Ledger {
     return kNoThread;
   }
 
-  static CoreIndex next_bit(const MaskWord<W>* mask, CoreIndex first, CoreIndex end) {
-    for (unsigned core = first; core < end;) {
-      std::uint64_t bits = mask[core / 64].bits.load(std::memory_order_seq_cst) >> (core % 64);
-      if (bits) {
-        core += static_cast<unsigned>(__builtin_ctzll(bits));
-        return core < end ? static_cast<CoreIndex>(core) : kNoCore;
-      }
-      core = (core / 64 + 1) * 64;
-    }
-    return kNoCore;
-  }
-
   // The claimer's death frees the core again.
   bool claim(CoreIndex core) {
     std::uint32_t expected = 0;
@@ -582,9 +394,6 @@ class Ledger {
     });
     if (sleeps) os_.wake(record);
   }
-
-  LedgerTables<W> t_;
-  Os& os_;
 };
 
 }  // namespace roost

@@ -175,27 +175,30 @@ TEST(Ledger, a_core_comes_back_from_the_kernel_call_of_its_thread) {
   EXPECT_EQ(instance.broken(), "");
 }
 
-// A word, and threads that yield until it changes.
-struct WaitedFor {
-  std::uint64_t value = 1;
-  WaitWords wait{{{reinterpret_cast<std::uintptr_t>(&value), 1, 8}}, 1, 20'000'000};
-  void makes_wait(LocalInstance& instance, ThreadIndex thread) {
-    instance.threads[thread].wait_words = reinterpret_cast<std::uintptr_t>(&wait);
+// One core, which thread 0 of the caller's process has, and a word that others wait for.
+struct WaitingForWord : LocalInstance {
+  std::uint64_t word = 1;
+  WaitWords wait{{{reinterpret_cast<std::uintptr_t>(&word), 1, 8}}, 1, 20'000'000};
+  explicit WaitingForWord(unsigned n_threads) : LocalInstance(kOneCore, n_threads) {
+    os.my_process = 0;
+    occupy(*this);
+  }
+  // It yields until the word changes.
+  void wake_to_wait(ThreadIndex thread) {
+    wake(thread);
+    threads[thread].wait_words = reinterpret_cast<std::uintptr_t>(&wait);
   }
 };
 
 TEST(Ledger, who_waits_for_a_word_is_passed_over_until_it_changes) {
-  LocalInstance instance(kOneCore, 4);
-  instance.os.my_process = 0;
-  WaitedFor word;
-  occupy(instance);
-  for (ThreadIndex i : {1, 2, 3}) instance.wake(i);
-  word.makes_wait(instance, 1);
-  word.makes_wait(instance, 3);
+  WaitingForWord instance(4);
+  instance.wake_to_wait(1);
+  instance.wake(2);
+  instance.wake_to_wait(3);
   EXPECT_TRUE(instance.yield(0));
   EXPECT_EQ(instance.core(2), 0);
   EXPECT_EQ(instance.queue(0), (Threads{1, 3, 0}));
-  word.value = 2;
+  instance.word = 2;
   EXPECT_TRUE(instance.yield(2));
   EXPECT_EQ(instance.core(1), 0);
   EXPECT_EQ(instance.queue(0), (Threads{3, 0, 2}));
@@ -203,12 +206,9 @@ TEST(Ledger, who_waits_for_a_word_is_passed_over_until_it_changes) {
 }
 
 TEST(Ledger, the_last_in_the_queue_can_be_taken_past_the_others) {
-  LocalInstance instance(kOneCore, 4);
-  instance.os.my_process = 0;
-  WaitedFor word;
-  occupy(instance);
-  for (ThreadIndex i : {1, 2}) instance.wake(i);
-  word.makes_wait(instance, 1);
+  WaitingForWord instance(4);
+  instance.wake_to_wait(1);
+  instance.wake(2);
   EXPECT_TRUE(instance.yield(0));
   EXPECT_EQ(instance.core(2), 0);
   instance.wake(3);
@@ -217,12 +217,8 @@ TEST(Ledger, the_last_in_the_queue_can_be_taken_past_the_others) {
 }
 
 TEST(Ledger, a_core_is_never_left_free_for_those_who_wait_in_vain) {
-  LocalInstance instance(kOneCore, 2);
-  instance.os.my_process = 0;
-  WaitedFor word;
-  occupy(instance);
-  instance.wake(1);
-  word.makes_wait(instance, 1);
+  WaitingForWord instance(2);
+  instance.wake_to_wait(1);
   EXPECT_FALSE(instance.yield(0));  // nobody has anything to do
   EXPECT_EQ(instance.core(0), 0);
   instance.block(0);
@@ -231,13 +227,9 @@ TEST(Ledger, a_core_is_never_left_free_for_those_who_wait_in_vain) {
 }
 
 TEST(Ledger, who_waits_in_vain_for_long_is_granted_all_the_same) {
-  LocalInstance instance(kOneCore, 2);
-  instance.os.my_process = 0;
-  WaitedFor word;
-  occupy(instance);
-  instance.wake(1);
-  word.makes_wait(instance, 1);
-  instance.os.clock += 20'000'000;
+  WaitingForWord instance(2);
+  instance.wake_to_wait(1);
+  instance.os.clock += instance.wait.patience;
   EXPECT_TRUE(instance.yield(0));
   EXPECT_EQ(instance.core(1), 0);
 }
@@ -245,8 +237,8 @@ TEST(Ledger, who_waits_in_vain_for_long_is_granted_all_the_same) {
 TEST(Ledger, the_words_of_another_process_are_not_looked_at) {
   LocalInstance instance(kOneCore, 2);
   instance.os.my_process = 1;
-  instance.place(0, 1);
   occupy(instance);
+  instance.place(0, 1);
   instance.wake(1);
   instance.threads[1].wait_words = 8;  // unreadable here
   EXPECT_TRUE(instance.yield(0));
@@ -254,13 +246,10 @@ TEST(Ledger, the_words_of_another_process_are_not_looked_at) {
 }
 
 TEST(Ledger, a_process_that_waits_in_vain_gives_its_turn_to_another) {
-  LocalInstance instance(kOneCore, 3);
-  instance.os.my_process = 0;
-  WaitedFor word;
+  WaitingForWord instance(3);
+  instance.wake_to_wait(1);
   instance.place(2, 1);
-  occupy(instance);
-  for (ThreadIndex i : {1, 2}) instance.wake(i);
-  word.makes_wait(instance, 1);
+  instance.wake(2);
   EXPECT_TRUE(instance.yield(0));
   EXPECT_EQ(instance.core(2), 0);
   EXPECT_EQ(instance.queue(0), (Threads{1, 0}));

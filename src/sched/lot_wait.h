@@ -98,6 +98,37 @@ bool begin_signal_wait(Bucket& bucket, Waiter<W>& waiter, Host& host, Ready&& re
   return wait;
 }
 
+// Takes the waiter out of the queue, unless a signaller has done so: false then.
+template <class W, class Bucket>
+bool leave_queue(Bucket& bucket, Waiter<W>& waiter) {
+  bucket.acquire();
+  bool ours = waiter.queued || waiter.expelled;
+  if (waiter.queued) {
+    bucket.remove(waiter);
+    bucket.retract();
+  }
+  waiter.expelled = ours;
+  bucket.release();
+  return ours;
+}
+
+// Takes every waiter for `key` that `choose` accepts out of the queue without a signal: it goes on
+// sleeping until something else ends its sleep.
+template <class W, class Bucket, class Choose>
+void expel_waiters(Bucket& bucket, const void* key, Choose&& choose) {
+  bucket.acquire();
+  for (Waiter<W>* w = bucket.first(key); w;) {
+    Waiter<W>* next = bucket.find(w->next, key);
+    if (choose(*w)) {
+      bucket.remove(*w);
+      bucket.retract();
+      w->expelled = true;
+    }
+    w = next;
+  }
+  bucket.release();
+}
+
 // Sleeps until signalled; on a timeout or the like leaves the queue. If a signaller was faster the
 // wait counts as woken: no signal is swallowed.
 template <class W, class Bucket, class Host>
@@ -106,14 +137,7 @@ WaitResult end_signal_wait(Bucket& bucket, Waiter<W>& waiter, Host& host) {
     WaitResult sleep = host.sleep(waiter);
     if (waiter.woken.load(std::memory_order_acquire)) return WaitResult::woken;  // [signal-1]
     if (sleep == WaitResult::woken) continue;
-    bucket.acquire();
-    bool still_queued = waiter.queued;
-    if (still_queued) {
-      bucket.remove(waiter);
-      bucket.retract();
-    }
-    bucket.release();
-    if (still_queued) return sleep;
+    if (leave_queue<W>(bucket, waiter)) return sleep;
     host.await_signal(waiter);
     return WaitResult::woken;
   }

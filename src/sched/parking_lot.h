@@ -26,6 +26,7 @@ struct Waiter {
   Waiter* previous = nullptr;
   std::uint32_t tag = 0;           // meaning belongs to the kind of object (reader, writer ...)
   bool queued = false;             // under the bucket's lock
+  bool expelled = false;           // taken out of the queue unwoken, under the bucket's lock
   bool retries = false;            // waits by the retry protocol: may be woken for nothing
   std::uint32_t failures = 0;      // tries after a wake-up that came too late, under the lock
   ThreadIndex thread = kNoThread;  // managed waiter: its record; unmanaged: kNoThread

@@ -95,9 +95,23 @@ void spin_on_idle_core() {
   }
 }
 
-// Sleeps on the record until it is granted a core. Before that, a deadline or (if `interruptible`)
-// a handler turns a BLOCKED wait into READY; the core is then still waited for.
-Park wait_for_grant(const Deadline* deadline, bool interruptible) {
+// Sleeps on the record, whose word is `word`, and on the outside word.
+int sleep_on_both(const ThreadRecord<RealWorld>& record, std::uint32_t word, OutsideWord& outside) {
+  const os::FutexWait words[] = {{&record.state, word, os::FutexScope::shared},
+                                 {outside.word, outside.expected, os::FutexScope::process}};
+  int woken = os::futex_wait_any(words, 2);
+  if (woken == 1) {
+    outside.end = OutsideWord::End::woken;
+  } else if (woken < 0 && woken != -EINTR && record.state.load(std::memory_order_relaxed) == word) {
+    // It was not the record that kept it from sleeping (nor can it sleep there for another reason).
+    outside.end = OutsideWord::End::changed;
+  }
+  return woken;
+}
+
+// Sleeps on the record until it is granted a core. Before that, a deadline, the outside word or (if
+// `interruptible`) a handler turns a BLOCKED wait into READY; the core is then still waited for.
+Park wait_for_grant(const Deadline* deadline, bool interruptible, OutsideWord* outside = nullptr) {
   ThreadRecord<RealWorld>& record = *self.record;
   Park result = Park::woken;
   spin_on_idle_core();
@@ -110,9 +124,13 @@ Park wait_for_grant(const Deadline* deadline, bool interruptible) {
       make_self_ready();
       continue;
     }
-    int slept = os::futex_wait(&record.state, word, os::FutexScope::shared,
-                               deadline ? &deadline->at : nullptr, deadline && deadline->realtime);
-    bool end = slept == -ETIMEDOUT || (slept == -EINTR && interruptible);
+    bool on_both = outside && state_of(word) == State::blocked;
+    int slept = on_both ? sleep_on_both(record, word, *outside)
+                        : os::futex_wait(&record.state, word, os::FutexScope::shared,
+                                         deadline ? &deadline->at : nullptr,
+                                         deadline && deadline->realtime);
+    bool end = slept == -ETIMEDOUT || (slept == -EINTR && interruptible) ||
+               (on_both && outside->end != OutsideWord::End::none);
     if (!end) continue;
     if (cancel_block(record, party_of_thread(self.index))) {
       result = slept == -ETIMEDOUT ? Park::timed_out : Park::interrupted;
@@ -120,6 +138,7 @@ Park wait_for_grant(const Deadline* deadline, bool interruptible) {
     }
     deadline = nullptr;
     interruptible = false;
+    outside = nullptr;
   }
   CoreIndex core = core_of(record.state.load(std::memory_order_relaxed));
   if (record.pinned_to != core) os_slot.get().pin(record, core);
@@ -244,6 +263,9 @@ void runtime_accept_nudges(int signal) {
 RuntimeLedger& runtime_ledger() { return ledger_slot.get(); }
 bool runtime_active() { return active; }
 const Segment& runtime_segment() { return segment; }
+std::uint32_t runtime_thread_count() {
+  return segment.processes[process].threads.load(std::memory_order_seq_cst);
+}
 const CpuSet& runtime_cpus() { return instance_mask; }
 
 int runtime_start(const SegmentConfig& config, const LibcThreads& libc) {
@@ -342,7 +364,7 @@ void thread_detach() {
   os::set_affinity(0, &instance_mask, sizeof instance_mask);
 }
 
-Park park(const Deadline* deadline, bool interruptible) {
+Park park(const Deadline* deadline, bool interruptible, OutsideWord* outside) {
   ThreadRecord<RealWorld>& record = *self.record;
   self.parked = true;
   {
@@ -354,7 +376,7 @@ Park park(const Deadline* deadline, bool interruptible) {
     }
     if (begun.block == Block::release) ledger_slot.get().release(begun.core);
   }
-  Park result = wait_for_grant(deadline, interruptible);
+  Park result = wait_for_grant(deadline, interruptible, outside);
   self.parked = false;
   pass_scheduling_point();
   return result;
@@ -429,6 +451,10 @@ void abandon_wait() {
   self.record->wait_words = 0;  // they lie in the frames that the jump leaves
   wait_for_grant(nullptr, false);
   self.parked = false;
+}
+
+void abandon_park() {
+  if (cancel_block(*self.record, party_of_thread(self.index))) make_self_ready();
 }
 
 void unpin_self() {

@@ -22,7 +22,7 @@ namespace roost {
 // libc's own functions, past Roost's interposition.
 struct LibcThreads {
   int (*create)(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*);
-  int (*mutex_lock)(pthread_mutex_t*);
+  int (*mutex_clocklock)(pthread_mutex_t*, clockid_t, const timespec*);
   int (*mutex_consistent)(pthread_mutex_t*);
 };
 
@@ -34,11 +34,21 @@ struct Deadline {
 
 enum class Park { woken, timed_out, interrupted };
 
+// A word of the program that a parked thread also sleeps on, as a futex of its process: for wakers
+// that Roost does not see.
+struct OutsideWord {
+  const std::uint32_t* word;
+  std::uint32_t expected;
+  enum class End { none, changed, woken } end = End::none;  // what the thread saw there
+};
+
 // Attaches the process to `config.instance` and makes the caller its first managed thread, with a
 // core. 0, -errno or a SegmentError; on error the process stays unmanaged.
 int runtime_start(const SegmentConfig& config, const LibcThreads& libc);
 bool runtime_active();
 const Segment& runtime_segment();
+// Managed threads of this process.
+std::uint32_t runtime_thread_count();
 // The kernel's CPUs of the instance's cores.
 const CpuSet& runtime_cpus();
 
@@ -68,8 +78,9 @@ bool thread_attach();
 void thread_detach();
 
 // Blocks until unparked or `deadline`; a permit left earlier returns at once. May return woken
-// spuriously. A signal handler ends it early only if `interruptible`. [managed]
-Park park(const Deadline* deadline, bool interruptible);
+// spuriously. A signal handler ends it early only if `interruptible`; so does what happens at the
+// `outside` word, which takes no deadline. [managed]
+Park park(const Deadline* deadline, bool interruptible, OutsideWord* outside = nullptr);
 // Wakes the thread or leaves it a permit. Any thread, handlers included.
 void unpark(ThreadIndex thread);
 
@@ -90,6 +101,8 @@ void regain_core();
 // Before a signal handler that interrupted a wait jumps out of it for good: what the waiting frame
 // would have done on return. [managed]
 void abandon_wait();
+// The same for a park() whose waker no longer knows of it; abandon_wait comes after.
+void abandon_park();
 
 // Whether the caller can block through Roost: managed, and not in a handler that interrupted Roost.
 inline bool can_park() { return self.record && self.depth == 0 && !self.parked && !self.in_kernel; }

@@ -42,7 +42,8 @@ struct SegmentHeader {
 
   // Held by the keeper that watches the instance; robust, so the kernel hands it on.
   alignas(kCoreStride) pthread_mutex_t leader;
-  std::uint64_t leader_words[8];
+  std::atomic<std::uint32_t> leader_ticks;  // moves as long as somebody watches
+  std::uint64_t leader_words[7];
 
   alignas(kCoreStride) std::atomic<std::uint32_t> thread_hint;  // where to look for a free record
   std::atomic<std::uint64_t> retired[kCounters];  // counters of ended processes, as ThreadCounters

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/text.h"
 #include "os/sys.h"
 #include "segment/layout.h"
 #include "segment/thread_state.h"
@@ -204,16 +205,9 @@ int segment_path(char (&path)[kSegmentPathBytes], unsigned uid, const char* inst
                 c == '.' || c == '_' || c == '-';
     if (!good) return kSegmentBadName;
   }
-  char digits[16];
-  int count = 0;
-  do {
-    digits[count++] = static_cast<char>('0' + uid % 10);
-    uid /= 10;
-  } while (uid);
-  char* end = stpcpy(path, "/dev/shm/roost-");
-  while (count) *end++ = digits[--count];
-  *end++ = '-';
-  memcpy(end, instance, length + 1);
+  Text<kSegmentPathBytes> text("/dev/shm/roost-");
+  text << uid << '-' << instance;
+  memcpy(path, text.c_str(), text.length() + 1);
   return 0;
 }
 

@@ -98,45 +98,26 @@ void Step::set_difference_flags(std::uint64_t a, std::uint64_t b) {
 }
 
 bool Step::condition(bool& holds) const {
-  bool carry = r_.flags & kCarry, zero = r_.flags & kZero;
-  bool less = !(r_.flags & kSign) != !(r_.flags & kOverflow);
-  std::uint32_t reads = 0;
-  switch (i_.condition >> 1) {
-    case 0:
-      holds = r_.flags & kOverflow;
-      reads = kOverflow;
-      break;
-    case 1:
-      holds = carry;
-      reads = kCarry;
-      break;
-    case 2:
-      holds = zero;
-      reads = kZero;
-      break;
-    case 3:
-      holds = carry || zero;
-      reads = kCarry | kZero;
-      break;
-    case 4:
-      holds = r_.flags & kSign;
-      reads = kSign;
-      break;
-    case 5:
-      holds = r_.flags & kParity;
-      reads = kParity;
-      break;
-    case 6:
-      holds = less;
-      reads = kSign | kOverflow;
-      break;
-    default:
-      holds = less || zero;
-      reads = kSign | kOverflow | kZero;
-      break;
-  }
-  if (i_.condition & 1) holds = !holds;
-  return (reads & r_.unknown) == 0;
+  bool overflow = r_.flags & kOverflow, carry = r_.flags & kCarry, zero = r_.flags & kZero;
+  bool sign = r_.flags & kSign, parity = r_.flags & kParity;
+  bool less = sign != overflow;
+  // As encoded, without the lowest bit, which turns it round.
+  const struct {
+    bool holds;
+    std::uint32_t reads;
+  } conditions[8] = {
+      {overflow, kOverflow},
+      {carry, kCarry},
+      {zero, kZero},
+      {carry || zero, kCarry | kZero},
+      {sign, kSign},
+      {parity, kParity},
+      {less, kSign | kOverflow},
+      {less || zero, kSign | kOverflow | kZero},
+  };
+  const auto& row = conditions[i_.condition >> 1];
+  holds = row.holds != (i_.condition & 1);
+  return (row.reads & r_.unknown) == 0;
 }
 
 bool Step::binary(std::uint64_t a, std::uint64_t b) {

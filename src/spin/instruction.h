@@ -4,7 +4,7 @@
 // `parse` knows the layout of all 64-bit encodings (legacy, VEX, EVEX), so that code can be walked;
 // `decode` gives a meaning to an allow-list of integer instructions and refuses everything else. A
 // wrong refusal costs a wait that is not recognised; nothing is ever guessed. Pure functions of the
-// bytes; checked against Zydis over installed libraries (spin/corpus_host.cc).
+// bytes; checked against Zydis over installed libraries (tools/spin_corpus.cc).
 #pragma once
 
 #include <cstddef>
@@ -100,6 +100,12 @@ struct Instruction {
 
   bool jumps() const {
     return operation == Operation::jump || operation == Operation::jump_on_condition;
+  }
+  // The destination's old value does not matter, unless what is written is narrower.
+  bool only_writes() const {
+    return operation == Operation::move || operation == Operation::move_zero_extended ||
+           operation == Operation::move_sign_extended || operation == Operation::load_address ||
+           operation == Operation::set_on_condition;
   }
   bool stores() const {
     return destination.kind == Operand::Kind::memory && operation != Operation::compare &&

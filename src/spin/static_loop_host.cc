@@ -25,12 +25,6 @@ bool writes_destination(const Instruction& i) {
          i.operation != Operation::nothing;
 }
 
-bool only_writes(Operation operation) {
-  return operation == Operation::move || operation == Operation::move_zero_extended ||
-         operation == Operation::move_sign_extended || operation == Operation::load_address ||
-         operation == Operation::set_on_condition;
-}
-
 bool clears(const Instruction& i) {  // xor %eax, %eax
   return i.operation == Operation::bit_xor && i.destination.kind == Kind::general &&
          i.source.kind == Kind::general && i.destination.number == i.source.number;
@@ -52,7 +46,7 @@ Use use_of(const Instruction& i) {
   bool partial = i.width < 4;
   if (!clears(i)) {
     add(use, i.source, i.memory, true);
-    add(use, i.destination, i.memory, !only_writes(i.operation) || partial);
+    add(use, i.destination, i.memory, !i.only_writes() || partial);
   }
   if (writes_destination(i) && i.destination.kind == Kind::general)
     use.writes |= 1u << i.destination.number;

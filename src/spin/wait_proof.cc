@@ -31,17 +31,6 @@ class Walker {
   std::uint64_t from_ = 0;
 };
 
-void note_load(WaitProof& proof, const Load& load) {
-  for (unsigned i = 0; i < proof.n_loads; ++i) {
-    if (proof.loads[i] == load) return;
-  }
-  if (proof.n_loads == kMaxLoads) {
-    proof.all_loads = false;
-  } else {
-    proof.loads[proof.n_loads++] = load;
-  }
-}
-
 void note_branch(WaitProof& proof, const Walker& walker) {
   for (unsigned i = 0; i < proof.n_branches; ++i) {
     if (proof.branches[i].address != walker.from()) continue;
@@ -90,7 +79,7 @@ WaitProof prove_wait(const Registers& start, const CodeWindow& code, ReadMemory 
   do {
     if (!walker.step()) return WaitProof{};
     ++proof.steps;
-    if (walker.effect.loaded) note_load(proof, walker.effect.load);
+    if (walker.effect.loaded && !proof.loads.note(walker.effect.load)) proof.all_loads = false;
     if (walker.went_back()) note_branch(proof, walker);
     if (proof.steps > max_steps) return WaitProof{};  // memory changed meanwhile
   } while (!(walker.went_back() && walker.registers == seen));

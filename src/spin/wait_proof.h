@@ -8,7 +8,7 @@
 // reduction and a counted or timed spin do not within any number of steps.
 #pragma once
 
-#include "spin/execute.h"
+#include "spin/loads.h"
 
 namespace roost::spin {
 
@@ -19,7 +19,6 @@ struct CodeWindow {
   std::uint8_t bytes[512];
 };
 
-inline constexpr unsigned kMaxLoads = 4;
 inline constexpr unsigned kMaxBranches = 4;
 
 // A backward jump that a round takes.
@@ -33,10 +32,9 @@ struct BackwardBranch {
 struct WaitProof {
   bool waits;
   bool all_loads;  // `loads` has every word on which the thread waits
-  std::uint8_t n_loads;
   std::uint8_t n_branches;
   std::uint32_t steps;                    // instructions of one round
-  Load loads[kMaxLoads];                  // different words, with the values that keep it waiting
+  Loads loads;                            // with the values that keep it waiting
   BackwardBranch branches[kMaxBranches];  // the one taken least often first
 };
 

@@ -92,7 +92,7 @@ TEST_F(WaitProofTest, A_barrier_waits_on_its_word) {
   WaitProof proof = PROVE(blis_barrier);
   ASSERT_TRUE(proof.waits);
   EXPECT_EQ(proof.steps, 3u);
-  ASSERT_EQ(proof.n_loads, 1);
+  ASSERT_EQ(proof.loads.count(), 1u);
   EXPECT_TRUE(proof.all_loads);
   EXPECT_EQ(proof.loads[0], (Load{rcx, 7, 8}));
   ASSERT_EQ(proof.n_branches, 1);
@@ -120,7 +120,7 @@ TEST_F(WaitProofTest, The_words_behind_pointers_and_indices_are_told) {
   words[0] = reinterpret_cast<std::uint64_t>(&words[8]);
   WaitProof proof = PROVE(pointers);
   ASSERT_TRUE(proof.waits);
-  ASSERT_EQ(proof.n_loads, 2);
+  ASSERT_EQ(proof.loads.count(), 2u);
   EXPECT_EQ(proof.loads[1], (Load{reinterpret_cast<std::uint64_t>(&words[9]), 0, 4}));
   rbx = 5;
   words[7] = 1;
@@ -153,7 +153,7 @@ TEST_F(WaitProofTest, A_scan_waits_while_all_slots_are_taken) {
   rbx = 4;
   WaitProof proof = PROVE(scan);
   ASSERT_TRUE(proof.waits);
-  EXPECT_EQ(proof.n_loads, 3);
+  EXPECT_EQ(proof.loads.count(), 3u);
   EXPECT_EQ(proof.branches[0].taken, 1u) << "first the branch that a round takes once";
   words[2 * 16] = 0;
   EXPECT_FALSE(PROVE(scan).waits);

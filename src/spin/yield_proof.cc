@@ -12,24 +12,11 @@ constexpr std::uint32_t kPreserved = 1u << 3 | 1u << 4 | 1u << 5 | 0xf000;
 
 std::uint32_t bit(int number) { return number >= 0 && number < 16 ? 1u << number : 0; }
 
-bool writes_only(const Instruction& i) {
-  switch (i.operation) {
-    case Operation::move:
-    case Operation::move_zero_extended:
-    case Operation::move_sign_extended:
-    case Operation::load_address:
-    case Operation::set_on_condition:
-      return true;
-    default:
-      return false;
-  }
-}
-
 std::uint32_t registers_read(const Instruction& i) {
   std::uint32_t read = bit(i.memory.base) | bit(i.memory.index);
   if (i.source.kind == Operand::Kind::general) read |= bit(i.source.number);
   // A narrow write keeps the rest of the register.
-  if (i.destination.kind == Operand::Kind::general && (!writes_only(i) || i.width < 4))
+  if (i.destination.kind == Operand::Kind::general && (!i.only_writes() || i.width < 4))
     read |= bit(i.destination.number);
   if (i.operation == Operation::sign_extend_accumulator ||
       i.operation == Operation::compare_exchange)
@@ -71,13 +58,12 @@ void read_time_stamp(Registers& registers) {
   registers.instruction_pointer += 2;
 }
 
-bool note_load(YieldProof& proof, const Load& load) {
-  for (unsigned i = 0; i < proof.n_loads; ++i) {
-    if (proof.loads[i].address == load.address) return proof.loads[i] == load;
+// A word that changes meanwhile, or is read in part and in whole, proves nothing.
+bool note_load(Loads& loads, const Load& load) {
+  for (const Load& other : loads) {
+    if (other.address == load.address && other != load) return false;
   }
-  if (proof.n_loads == YieldProof::kMaxLoads) return false;
-  proof.loads[proof.n_loads++] = load;
-  return true;
+  return loads.note(load);
 }
 
 }  // namespace
@@ -105,12 +91,12 @@ YieldProof prove_yield(const Registers& start, const std::uint8_t* code, std::si
     Effect effect{};
     if (!execute(instruction, memory, now, effect)) return proof;
     known |= registers_written(instruction);
-    if (effect.loaded && !note_load(proof, effect.load)) return proof;
+    if (effect.loaded && !note_load(proof.loads, effect.load)) return proof;
   }
   for (unsigned r = 0; r < 16; ++r) {
     if ((kPreserved >> r & 1) && now.general[r] != start.general[r]) return proof;
   }
-  proof.waits = proof.n_loads > 0;
+  proof.waits = proof.loads.count() > 0;
   return proof;
 }
 

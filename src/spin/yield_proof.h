@@ -6,17 +6,14 @@
 // unknown: what depends on one proves nothing.
 #pragma once
 
-#include "spin/execute.h"
+#include "spin/loads.h"
 
 namespace roost::spin {
 
 struct YieldProof {
-  static constexpr unsigned kMaxLoads = 4;
-
   bool waits;
   bool looks_at_clock;  // the time stamp counter ends the wait, too
-  std::uint8_t n_loads;
-  Load loads[kMaxLoads];  // different words, with the values that keep it waiting
+  Loads loads;          // different words, with the values that keep it waiting
 };
 
 // `registers` as the call leaves them: RAX its result, the instruction pointer its return address;

@@ -53,7 +53,7 @@ TEST_F(Yielded, a_word_that_keeps_the_loop_going_is_named) {
   point(kR15, 1);
   registers.general[kR12] = 2;
   ASSERT_TRUE(waits(kUntilZero));
-  EXPECT_EQ(proof.n_loads, 1);
+  EXPECT_EQ(proof.loads.count(), 1u);
   EXPECT_EQ(proof.loads[0], (Load{reinterpret_cast<std::uint64_t>(&words[3]), 3, 8}));
 }
 
@@ -67,7 +67,7 @@ TEST_F(Yielded, a_compare_with_memory_and_an_immediate_is_understood) {
   point(kRbx, 5);
   // cmpl $5,(%rbx); je to the call
   ASSERT_TRUE(waits({0x83, 0x3b, 0x05, 0x74, 0xf6}));
-  EXPECT_EQ(proof.n_loads, 1);
+  EXPECT_EQ(proof.loads.count(), 1u);
   EXPECT_EQ(proof.loads[0], (Load{reinterpret_cast<std::uint64_t>(&words[5]), 5, 4}));
 }
 
@@ -118,7 +118,7 @@ TEST_F(Yielded, every_word_is_named) {
   point(kR12, 1);
   // cmpl $5,(%rbx); jne on; cmpl $1,(%r12); je to the call
   ASSERT_TRUE(waits({0x83, 0x3b, 0x05, 0x75, 0x07, 0x41, 0x83, 0x3c, 0x24, 0x01, 0x74, 0xef}));
-  ASSERT_EQ(proof.n_loads, 2);
+  ASSERT_EQ(proof.loads.count(), 2u);
   EXPECT_EQ(proof.loads[0], (Load{reinterpret_cast<std::uint64_t>(&words[5]), 5, 4}));
   EXPECT_EQ(proof.loads[1], (Load{reinterpret_cast<std::uint64_t>(&words[1]), 1, 4}));
 }

@@ -18,17 +18,26 @@ static void start_all(pthread_t* threads, void* (*body)(void*)) {
     EXPECT_EQ(pthread_create(&threads[i], NULL, body, (void*)i), 0);
 }
 
-static void run_all(void* (*body)(void*)) {
-  pthread_t threads[THREADS];
-  start_all(threads, body);
+static void join_all(pthread_t* threads) {
   for (int i = 0; i < THREADS; ++i) EXPECT_EQ(pthread_join(threads[i], NULL), 0);
 }
 
-static void relax(int pauses) {
+static void run_all(void* (*body)(void*)) {
+  pthread_t threads[THREADS];
+  start_all(threads, body);
+  join_all(threads);
+}
+
+// `body` counts each of its rounds under a lock.
+static void run_all_counting(void* (*body)(void*)) {
+  counter = 0;
+  run_all(body);
+  EXPECT_EQ(counter, THREADS * ROUNDS);
+}
+
+static void relax(void) {
 #if defined(__x86_64__)
-  if (pauses) __builtin_ia32_pause();
-#else
-  (void)pauses;
+  __builtin_ia32_pause();
 #endif
 }
 
@@ -50,7 +59,7 @@ __attribute__((noinline)) static void pausing_barrier(void) {
     atomic_store(&arrived, 0);
     atomic_fetch_xor(&sense, 1);
   } else {
-    while (atomic_load_explicit(&sense, memory_order_acquire) == before) relax(1);
+    while (atomic_load_explicit(&sense, memory_order_acquire) == before) relax();
   }
 }
 
@@ -73,7 +82,7 @@ static struct { atomic_uint next, serving; } ticket;
 
 __attribute__((noinline)) static void lock_ticket(void) {
   unsigned mine = atomic_fetch_add(&ticket.next, 1);
-  while (atomic_load_explicit(&ticket.serving, memory_order_acquire) != mine) relax(1);
+  while (atomic_load_explicit(&ticket.serving, memory_order_acquire) != mine) relax();
 }
 
 static void* count_with_tickets(void* unused) {
@@ -85,11 +94,7 @@ static void* count_with_tickets(void* unused) {
   return unused;
 }
 
-CASE(a_ticket_lock_is_passed_on) {
-  counter = 0;
-  run_all(count_with_tickets);
-  EXPECT_EQ(counter, THREADS * ROUNDS);
-}
+CASE(a_ticket_lock_is_passed_on) { run_all_counting(count_with_tickets); }
 
 static atomic_int lock_word;
 
@@ -128,11 +133,7 @@ static void* count_with_locks(void* number) {
   return NULL;
 }
 
-CASE(spin_locks_exclude) {
-  counter = 0;
-  run_all(count_with_locks);
-  EXPECT_EQ(counter, THREADS * ROUNDS);
-}
+CASE(spin_locks_exclude) { run_all_counting(count_with_locks); }
 
 // Turn by turn: each waits for its own value of one word, of one byte, of one of two words.
 static atomic_uchar turn;
@@ -200,9 +201,9 @@ CASE(a_word_behind_pointers_ends_it) {
   nodes[0].next = &nodes[1];
   head = &nodes[0];
   start_all(threads, wait_behind_pointers);
-  for (int i = 0; i < 3; ++i) relax(1);
+  for (int i = 0; i < 3; ++i) relax();
   atomic_store_explicit(&nodes[1].flag, 1, memory_order_release);
-  for (int i = 0; i < THREADS; ++i) EXPECT_EQ(pthread_join(threads[i], NULL), 0);
+  join_all(threads);
 }
 
 // What the loop holds in registers must be what it was before: a sum of doubles and of integers
@@ -241,7 +242,7 @@ CASE(registers_survive_a_wait) {
   start_all(threads, keep_values);
   while (atomic_load_explicit(&keepers, memory_order_acquire)) {
     atomic_fetch_add_explicit(&gate, 1, memory_order_release);
-    for (int i = 0; i < 100; ++i) relax(1);
+    for (int i = 0; i < 100; ++i) relax();
   }
-  for (int i = 0; i < THREADS; ++i) EXPECT_EQ(pthread_join(threads[i], NULL), 0);
+  join_all(threads);
 }

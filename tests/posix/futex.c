@@ -11,6 +11,7 @@
 #include "child.h"
 #include "deadline.h"
 #include "expect.h"
+#include "handled.h"
 
 static uint32_t private_word;
 static uint32_t* shared_word;
@@ -246,16 +247,9 @@ CASE(shared_words_work_between_processes) {
   }
 }
 
-static int handled;
-
-static void count(int number) {
-  (void)number;
-  __atomic_add_fetch(&handled, 1, __ATOMIC_SEQ_CST);
-}
-
 static void* expect_eintr(void* unused) {
   struct timespec at = far_off(CLOCK_MONOTONIC);
-  while (!__atomic_load_n(&handled, __ATOMIC_SEQ_CST)) {
+  while (!n_handled()) {
     about_to_block(&blocker);
     EXPECT_ERRNO(futex(FUTEX_WAIT_BITSET, 1, &at, ~0u), EINTR);
   }
@@ -263,8 +257,7 @@ static void* expect_eintr(void* unused) {
 }
 
 CASE(a_handler_interrupts_the_wait) {
-  struct sigaction action = {.sa_handler = count};
-  EXPECT_EQ(sigaction(SIGUSR1, &action, NULL), 0);
+  handle(count, 0);
   FOR_EACH_SCOPE {
     set(1);
     handled = 0;

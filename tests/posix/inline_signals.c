@@ -13,17 +13,12 @@
 #include "child.h"
 #include "inline_syscall.h"
 
-static uint32_t door;
-static void* wait_at_door(void* unused) {
-  (void)unused;
-  inline_await_change(&door, 0);
-  return NULL;
-}
 // Threads that wait for each other by inline calls, started and ended.
 static void use_threads(void) {
   pthread_t threads[3];
-  door = 0;
-  for (int i = 0; i < 3; ++i) EXPECT_EQ(pthread_create(&threads[i], NULL, wait_at_door, NULL), 0);
+  uint32_t door = 0;
+  for (int i = 0; i < 3; ++i)
+    EXPECT_EQ(pthread_create(&threads[i], NULL, inline_await_set, &door), 0);
   EXPECT_EQ(INLINE(SYS_sched_yield), 0);
   inline_set(&door, 1);
   for (int i = 0; i < 3; ++i) EXPECT_EQ(pthread_join(threads[i], NULL), 0);

@@ -54,6 +54,11 @@ __attribute__((unused)) static void inline_await_change(uint32_t* word, uint32_t
     if (result != 0 && result != -EAGAIN && result != -EINTR) __builtin_trap();
   }
 }
+// The body of a thread that waits until the word it is given is no longer 0.
+__attribute__((unused)) static void* inline_await_set(void* word) {
+  inline_await_change(word, 0);
+  return NULL;
+}
 __attribute__((unused)) static void inline_set(uint32_t* word, uint32_t value) {
   __atomic_store_n(word, value, __ATOMIC_RELEASE);
   if (inline_futex_wake(word, INT_MAX) < 0) __builtin_trap();

@@ -2,20 +2,10 @@
 // and handlers that jump out.
 #include <setjmp.h>
 
+#include "handled.h"
 #include "kernel_waits.h"
 
 static pid_t blocker;
-static int handled;
-
-static void count(int number) {
-  (void)number;
-  __atomic_add_fetch(&handled, 1, __ATOMIC_SEQ_CST);
-}
-
-static void handle(void (*handler)(int), int flags) {
-  struct sigaction action = {.sa_handler = handler, .sa_flags = flags};
-  EXPECT_EQ(sigaction(SIGUSR1, &action, NULL), 0);
-}
 
 static void* expect_eintr(void* row) {
   const struct wait* w = row;
@@ -73,11 +63,7 @@ CASE(with_restart_the_others_go_on) {
     w->make();
     EXPECT_EQ(pthread_create(&waiting_thread, NULL, wait_there, (void*)w), 0);
     wait_until_blocked(&blocker);
-    for (int s = 0; s < 3; ++s) {
-      int before = __atomic_load_n(&handled, __ATOMIC_SEQ_CST);
-      EXPECT_EQ(pthread_kill(waiting_thread, SIGUSR1), 0);
-      while (__atomic_load_n(&handled, __ATOMIC_SEQ_CST) == before) sched_yield();
-    }
+    for (int s = 0; s < 3; ++s) interrupt(waiting_thread);
     EXPECT_EQ(pthread_tryjoin_np(waiting_thread, NULL), EBUSY);
     w->satisfy();
     EXPECT_EQ(pthread_join(waiting_thread, NULL), 0);

@@ -7,33 +7,15 @@
 #include "blocked.h"
 #include "deadline.h"
 #include "expect.h"
+#include "handled.h"
 
-static int handled;
 static sem_t sem;
 static pid_t blocker;
-
-static void count(int number) {
-  (void)number;
-  __atomic_add_fetch(&handled, 1, __ATOMIC_SEQ_CST);
-}
-
-static void handle(void (*handler)(int), int flags) {
-  struct sigaction action = {.sa_handler = handler, .sa_flags = flags};
-  EXPECT_EQ(sigaction(SIGUSR1, &action, NULL), 0);
-}
-
-static int n_handled(void) { return __atomic_load_n(&handled, __ATOMIC_SEQ_CST); }
 
 static pthread_t start(void* (*body)(void*), void* argument) {
   pthread_t thread;
   EXPECT_EQ(pthread_create(&thread, NULL, body, argument), 0);
   return thread;
-}
-
-static void interrupt(pthread_t thread) {
-  int before = n_handled();
-  EXPECT_EQ(pthread_kill(thread, SIGUSR1), 0);
-  while (n_handled() == before) sched_yield();
 }
 
 static void* expect_eintr(void* timed) {

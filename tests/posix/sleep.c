@@ -6,20 +6,10 @@
 #include "blocked.h"
 #include "deadline.h"
 #include "expect.h"
+#include "handled.h"
 
 static const struct timespec short_time = {0, SOON_MS * 1000000};
 static pid_t blocker;
-static int handled;
-
-static void count(int number) {
-  (void)number;
-  __atomic_add_fetch(&handled, 1, __ATOMIC_SEQ_CST);
-}
-
-static void handle(int flags) {
-  struct sigaction action = {.sa_handler = count, .sa_flags = flags};
-  EXPECT_EQ(sigaction(SIGUSR1, &action, NULL), 0);
-}
 
 CASE(no_sleep_is_too_short) {
   struct timespec end = soon(CLOCK_MONOTONIC);
@@ -124,9 +114,9 @@ static void* in_usleep(void* unused) {
 }
 
 // Runs a sleep in a thread and sends signals until it has ended.
-static void interrupt(void* (*body)(void*), int flags) {
+static void interrupt_sleep(void* (*body)(void*), int flags) {
   pthread_t thread;
-  handle(flags);
+  handle(count, flags);
   handled = 0;
   remaining = (struct timespec){4711, 0};
   EXPECT_EQ(pthread_create(&thread, NULL, body, NULL), 0);
@@ -137,18 +127,18 @@ static void interrupt(void* (*body)(void*), int flags) {
   } while (pthread_tryjoin_np(thread, NULL) == EBUSY);
   EXPECT_EQ(result, -1);
   EXPECT_EQ(error, EINTR);
-  EXPECT(__atomic_load_n(&handled, __ATOMIC_SEQ_CST) > 0);
+  EXPECT(n_handled() > 0);
 }
 
 CASE(a_handler_ends_the_sleep_and_tells_what_remains) {
   void* (*const relative[])(void*) = {in_nanosleep, in_clock_nanosleep, in_sleep, in_usleep};
   for (int flags = 0; flags <= SA_RESTART; flags += SA_RESTART) {  // sleeps are never restarted
     for (int i = 0; i < 4; ++i) {
-      interrupt(relative[i], flags);
+      interrupt_sleep(relative[i], flags);
       EXPECT(remaining.tv_sec > 0 && remaining.tv_sec <= 300);
       EXPECT(remaining.tv_nsec >= 0 && remaining.tv_nsec < 1000000000);
     }
-    interrupt(in_absolute_sleep, flags);
+    interrupt_sleep(in_absolute_sleep, flags);
     EXPECT_EQ(remaining.tv_sec, 4711);  // untouched: the time was absolute
   }
 }

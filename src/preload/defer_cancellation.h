@@ -1,0 +1,24 @@
+// Keeps asynchronous cancellation out of Roost's code where the program did not call it.
+#pragma once
+
+#include <pthread.h>
+
+namespace roost {
+
+// While it lives the calling thread is not cancelled at just any instruction: not while it is
+// inside Roost, in a place where the program was computing.
+class DeferCancellation {
+ public:
+  DeferCancellation() { pthread_setcanceltype(PTHREAD_CANCEL_DEFERRED, &before_); }
+  // Acts on a request that came meanwhile: does not return then.
+  ~DeferCancellation() noexcept(false) {
+    if (before_ != PTHREAD_CANCEL_DEFERRED) pthread_setcanceltype(before_, nullptr);
+  }
+  DeferCancellation(const DeferCancellation&) = delete;
+  DeferCancellation& operator=(const DeferCancellation&) = delete;
+
+ private:
+  int before_;
+};
+
+}  // namespace roost

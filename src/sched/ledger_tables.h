@@ -1,0 +1,51 @@
+// The tables of a segment (or of a test) that the ledger works on.
+#pragma once
+
+#include "policy/policy.h"
+#include "segment/thread_state.h"
+
+namespace roost {
+
+// Owner value, with the claimer's Party, of a core that somebody is serving who does not run on it.
+inline constexpr std::uint32_t kClaimedCore = 0x80000000;
+inline constexpr Party party_of_owner(std::uint32_t owner) { return owner & ~kClaimedCore; }
+
+template <class W>
+struct LedgerTables {
+  CoreSlot<W>* cores;
+  const CoreInfo* info;
+  ThreadRecord<W>* threads;
+  Fifo* fifos;  // [core][process]
+  MaskWord<W>* idle;
+  MaskWord<W>* queued;
+  CoreIndex n_cores;
+  unsigned n_processes;
+  ThreadIndex n_threads;
+  const Policy* policy;
+  const std::uint64_t* parameters;
+};
+
+template <class W>
+void set_bit(MaskWord<W>* mask, CoreIndex core) {
+  mask[core / 64].bits.fetch_or(1ull << (core % 64), std::memory_order_seq_cst);
+}
+template <class W>
+void clear_bit(MaskWord<W>* mask, CoreIndex core) {
+  mask[core / 64].bits.fetch_and(~(1ull << (core % 64)), std::memory_order_seq_cst);
+}
+
+// The first core from `first` on, before `end`, whose bit is set; else kNoCore.
+template <class W>
+CoreIndex next_bit(const MaskWord<W>* mask, CoreIndex first, CoreIndex end) {
+  for (unsigned core = first; core < end;) {
+    std::uint64_t bits = mask[core / 64].bits.load(std::memory_order_seq_cst) >> (core % 64);
+    if (bits) {
+      core += static_cast<unsigned>(__builtin_ctzll(bits));
+      return core < end ? static_cast<CoreIndex>(core) : kNoCore;
+    }
+    core = (core / 64 + 1) * 64;
+  }
+  return kNoCore;
+}
+
+}  // namespace roost

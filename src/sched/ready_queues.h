@@ -1,0 +1,193 @@
+// The queues of READY threads: a FIFO a process and core, each core's under its lock, and the mask
+// of the cores that have any (sched/PROTOCOL.md). They are an index over the records: whoever takes
+// a lock from a dead holder makes them anew.
+//
+// The Os is the ledger's.
+#pragma once
+
+#include "sched/ledger_tables.h"
+
+namespace roost {
+
+template <class W, class Os>
+class ReadyQueues {
+ public:
+  using Record = ThreadRecord<W>;
+
+  ReadyQueues(const LedgerTables<W>& tables, Os& os) : t_(tables), os_(os) {}
+
+  // By the keeper after a process died: drops its queued threads; `freed(thread)` for each.
+  template <class Freed>
+  void purge(ProcessIndex process, Freed&& freed) {
+    for (CoreIndex core = 0; core < t_.n_cores; ++core) {
+      lock(core);
+      while (fifo(core, process).length) freed(pop(core, process));
+      unlock(core);
+    }
+  }
+
+  // Rebuilds the queues of `core` from the records alone (DESIGN section 3), oldest first.
+  void rebuild(CoreIndex core) {
+    lock(core);
+    rebuild_locked(core);
+    unlock(core);
+  }
+
+  // Threads queued on `core`, oldest first per process; for checks and tests.
+  template <class Visit>
+  void visit_queue(CoreIndex core, Visit&& visit) {
+    lock(core);
+    for (unsigned p = 0; p < t_.n_processes; ++p) {
+      Fifo& queue = fifo(core, static_cast<ProcessIndex>(p));
+      for (ThreadIndex i = queue.length ? queue.head : kNoThread; i != kNoThread;
+           i = t_.threads[i].next)
+        visit(i);
+    }
+    unlock(core);
+  }
+
+  bool any_queued() const {
+    for (unsigned w = 0; w * 64 < t_.n_cores; ++w) {
+      if (t_.queued[w].bits.load(std::memory_order_seq_cst)) return true;
+    }
+    return false;
+  }
+
+ protected:
+  Fifo& fifo(CoreIndex core, ProcessIndex p) { return t_.fifos[core * t_.n_processes + p]; }
+
+  void lock(CoreIndex core) {
+    constexpr unsigned kPatience = 1024;  // tries between two looks at whether the holder lives
+    auto& holder = t_.cores[core].lock.holder;
+    for (unsigned spins = 1;; ++spins) {
+      Party seen = holder.load(std::memory_order_relaxed);
+      bool dead = seen != kNobody && spins % kPatience == 0 && os_.gone(seen);
+      if ((seen == kNobody || dead) &&
+          holder.compare_exchange_strong(seen, os_.self(), std::memory_order_acquire,
+                                         std::memory_order_relaxed)) {
+        if (dead) rebuild_locked(core);
+        return;
+      }
+      os_.relax(spins);
+    }
+  }
+  void unlock(CoreIndex core) {
+    t_.cores[core].lock.holder.store(kNobody, std::memory_order_release);
+  }
+
+  // The bit is set by whoever queues and cleared by whoever finds the queue empty
+  // (Ledger::take_from): a core whose queue swings between empty and one thread writes no shared
+  // line.
+  void announce_queued(CoreIndex core) {
+    if (!announced(core)) set_bit(t_.queued, core);
+  }
+  bool announced(CoreIndex core) const {
+    return t_.queued[core / 64].bits.load(std::memory_order_seq_cst) >> (core % 64) & 1;
+  }
+
+  // How many are queued; without the lock it is a hint.
+  std::uint32_t length(CoreIndex core) const {
+    return t_.cores[core].ready.load(std::memory_order_relaxed);
+  }
+
+  void push(CoreIndex core, ThreadIndex thread) {
+    Record& record = t_.threads[thread];
+    Fifo& queue = fifo(core, record.process);
+    record.next = kNoThread;
+    record.queued_on = core;
+    if (queue.length) {
+      t_.threads[queue.tail].next = thread;
+    } else {
+      queue.head = thread;
+      mark_process(core, record.process);
+    }
+    queue.tail = thread;
+    ++queue.length;
+    set_length(core, length(core) + 1);
+  }
+
+  void push_front(CoreIndex core, ThreadIndex thread) {
+    Record& record = t_.threads[thread];
+    Fifo& queue = fifo(core, record.process);
+    record.next = queue.length ? queue.head : kNoThread;
+    record.queued_on = core;
+    if (!queue.length) {
+      queue.tail = thread;
+      mark_process(core, record.process);
+    }
+    queue.head = thread;
+    ++queue.length;
+    set_length(core, length(core) + 1);
+  }
+
+  // A thread in a FIFO and the one before it there.
+  struct Place {
+    ThreadIndex thread;
+    ThreadIndex before;
+  };
+  ThreadIndex unlink(CoreIndex core, ProcessIndex process, Place place) {
+    auto [thread, before] = place;
+    Fifo& queue = fifo(core, process);
+    Record& record = t_.threads[thread];
+    hold_ready(record, os_.self());  // [death-1] before it is in no queue
+    (before == kNoThread ? queue.head : t_.threads[before].next) = record.next;
+    if (queue.tail == thread) queue.tail = before;
+    if (--queue.length == 0) {
+      queue.head = queue.tail = kNoThread;
+      t_.cores[core].ready_processes[process / 64] &= ~(1ull << (process % 64));
+    }
+    record.next = kNoThread;
+    record.queued_on = kNoCore;
+    set_length(core, length(core) - 1);
+    return thread;
+  }
+
+  LedgerTables<W> t_;
+  Os& os_;
+
+ private:
+  ThreadIndex pop(CoreIndex core, ProcessIndex process) {
+    return unlink(core, process, {fifo(core, process).head, kNoThread});
+  }
+
+  void set_length(CoreIndex core, std::uint32_t length) {
+    t_.cores[core].ready.store(length, std::memory_order_relaxed);
+  }
+
+  void mark_process(CoreIndex core, ProcessIndex process) {
+    t_.cores[core].ready_processes[process / 64] |= 1ull << (process % 64);
+  }
+
+  void rebuild_locked(CoreIndex core) {
+    for (unsigned p = 0; p < t_.n_processes; ++p)
+      fifo(core, static_cast<ProcessIndex>(p)) = {kNoThread, kNoThread, 0};
+    for (std::uint64_t& word : t_.cores[core].ready_processes) word = 0;
+    std::uint32_t total = 0;
+    for (ThreadIndex i = 0; i < t_.n_threads; ++i) {
+      Record& record = t_.threads[i];
+      if (state_of(record.state.load(std::memory_order_relaxed)) != State::ready) continue;
+      if (record.queued_on != core || record.process >= t_.n_processes) continue;
+      insert_by_age(core, i);
+      ++total;
+    }
+    set_length(core, total);
+    if (total) announce_queued(core);
+  }
+
+  void insert_by_age(CoreIndex core, ThreadIndex thread) {
+    Record& record = t_.threads[thread];
+    Fifo& queue = fifo(core, record.process);
+    ThreadIndex before = kNoThread;
+    ThreadIndex after = queue.length ? queue.head : kNoThread;
+    while (after != kNoThread && t_.threads[after].ready_ns <= record.ready_ns) {
+      before = after;
+      after = t_.threads[after].next;
+    }
+    record.next = after;
+    (before == kNoThread ? queue.head : t_.threads[before].next) = thread;
+    if (after == kNoThread) queue.tail = thread;
+    if (queue.length++ == 0) mark_process(core, record.process);
+  }
+};
+
+}  // namespace roost

@@ -1,0 +1,33 @@
+// The words that a loop reads, as long as they are few.
+#pragma once
+
+#include "spin/execute.h"
+
+namespace roost::spin {
+
+// Different loads, with the values that they found.
+class Loads {
+ public:
+  static constexpr unsigned kMax = 4;
+
+  // Adds a load unless it is there. False if there is no room for it.
+  bool note(const Load& load) {
+    for (const Load& other : *this) {
+      if (other == load) return true;
+    }
+    if (count_ == kMax) return false;
+    loads_[count_++] = load;
+    return true;
+  }
+
+  unsigned count() const { return count_; }
+  const Load& operator[](unsigned i) const { return loads_[i]; }
+  const Load* begin() const { return loads_; }
+  const Load* end() const { return loads_ + count_; }
+
+ private:
+  Load loads_[kMax];
+  std::uint8_t count_ = 0;
+};
+
+}  // namespace roost::spin
