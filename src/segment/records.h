@@ -75,6 +75,7 @@ struct alignas(kCoreStride) CoreSlot {
   typename W::template atomic<std::uint32_t>
       passes;                     // scheduling points passed; the watchdog's eye
   std::uint64_t policy_words[5];  // the policy's state per core, under `lock`
+  typename W::template atomic<std::uint64_t> policy_shared;  // the same, for all to read and change
   // Line 2: which processes have READY threads here, under `lock`.
   std::uint64_t ready_processes[kProcessWords];
 };

@@ -235,6 +235,51 @@ TEST(Quantum, coop_turns_to_the_next_process_when_its_quantum_is_over) {
   EXPECT_NE(wrong_with(10'000'000, 5'000'000), "");
 }
 
+// NEST section 3.2: "The spin continually checks whether there is a thread on the core's
+// hyperthread; if one appears the spinning stops immediately". Thread a blocks at 1,021,500 on core
+// 0, which spins; b starts on its sibling, core 1, at 2,000,000 and would let it spin under coop.
+TEST(NestSpin, ends_when_the_sibling_gets_a_thread) {
+  Machine machine = round_machine(1);
+  machine.threads_per_core = 2;
+  Program program =
+      program_of({{"a", {"compute 1M", "wait s"}, 1}, {"b", {"compute 1M", "signal s"}, 0}});
+  program.starts.push_back({1, 0, 2'000'000});
+  auto polls_at = [&](const char* policy, Nanoseconds at) {
+    RoostScheduler scheduler(*find_policy(policy), {{"idle_spin", 5'000'000}});
+    World world(machine, program, Governor::schedutil, scheduler);
+    world.run(at);
+    return world.polls(0) || world.polls(1);
+  };
+  for (const char* policy : {"coop", "nest"}) {
+    EXPECT_FALSE(polls_at(policy, 1'000'000));
+    EXPECT_TRUE(polls_at(policy, 1'900'000));
+  }
+  // b takes the core that spins; a is woken at about 3 ms on the other.
+  Program pair =
+      program_of({{"a", {"compute 1M", "wait s"}, 1}, {"c", {"compute 9M", "signal s"}, 1}});
+  RoostScheduler coop(*find_policy("coop"), {{"idle_spin", 5'000'000}});
+  RoostScheduler nest(*find_policy("nest"), {{"idle_spin", 5'000'000}});
+  World under_coop(machine, pair, Governor::schedutil, coop);
+  World under_nest(machine, pair, Governor::schedutil, nest);
+  under_coop.run(2'000'000);
+  under_nest.run(2'000'000);
+  EXPECT_TRUE(under_coop.polls(0) || under_coop.polls(1));
+  EXPECT_FALSE(under_nest.polls(0) || under_nest.polls(1));
+}
+
+// A few threads that come and go on a large machine stay on few cores, and warm ones.
+TEST(Nest, few_threads_stay_on_few_warm_cores) {
+  Scenario scenario = find_scenario("h2-like");
+  for (const char* name : {"xeon-6130-2", "xeon-6130-4", "xeon-5218-2"}) {
+    Machine machine = find_machine(name);
+    Program program = make_program(scenario, 1);
+    RunResult linux = simulate(machine, program, options_for("linux"));
+    RunResult nest = simulate(machine, program, options_for("nest"));
+    EXPECT_LE(nest.cores_used, linux.cores_used) << name;
+    EXPECT_LT(nest.time, linux.time) << name;
+  }
+}
+
 TEST(Trace, what_perfetto_opens_is_json_with_a_slice_for_each_turn) {
   std::string path = testing::TempDir() + "roost-sim-trace.json";
   {

@@ -105,6 +105,11 @@ void RoostScheduler::woken(ThreadIndex thread) {
 void RoostScheduler::run(CoreIndex core, ThreadIndex thread, Nanoseconds latency) {
   stop_spinner(core);
   records_[thread].wait_words = 0;
+  CoreIndex sibling = world_->machine().sibling(core);
+  if (policy_.spin_ends_with_sibling && sibling != kNoCore && world_->polls(sibling)) {
+    stop_spinner(sibling);
+    world_->poll(sibling, false);
+  }
   Below& below = below_[core];
   if (!world_->in_use(core)) {
     world_->dispatch(core, thread, latency);
@@ -135,7 +140,9 @@ void RoostScheduler::stop_spinner(CoreIndex core) {
 // Nobody needs `core`: whoever left it spins there for a while.
 void RoostScheduler::idle(CoreIndex core, ThreadIndex spinner) {
   Below& below = below_[core];
-  if (idle_spin_ == 0) {
+  CoreIndex sibling = world_->machine().sibling(core);
+  bool warm = policy_.spin_ends_with_sibling && sibling != kNoCore && world_->in_use(sibling);
+  if (idle_spin_ == 0 || warm) {
     if (spinner != kNoThread) announce_sleep(records_[spinner]);
     return;
   }
@@ -147,7 +154,7 @@ void RoostScheduler::idle(CoreIndex core, ThreadIndex spinner) {
 // `leaver` is off `core`, its own in the ledger: the next gets it.
 void RoostScheduler::release(CoreIndex core, ThreadIndex leaver, bool spins) {
   left_ = core;
-  ledger_->release(core);
+  ledger_->release(core, leaver == kNoThread);
   left_ = kNoCore;
   next_below(core);
   bool waits = leaver != kNoThread && state(leaver) == State::blocked;
