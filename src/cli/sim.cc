@@ -82,7 +82,8 @@ int show(const std::string& name) {
 }
 
 // --set name=value, for those of the chosen policies that have such a parameter.
-std::map<std::string, std::uint64_t> parameters(const Options& options) {
+std::map<std::string, std::uint64_t> parameters(const Options& options,
+                                                const std::vector<std::string>& chosen) {
   std::map<std::string, std::uint64_t> given;
   for (const std::string& assignment : options.set) {
     std::size_t equals = assignment.find('=');
@@ -93,17 +94,21 @@ std::map<std::string, std::uint64_t> parameters(const Options& options) {
     if (text.empty() || error != std::errc() || end != text.data() + text.size())
       die(kWrongUsage, "--set takes NAME=VALUE with a whole number, not '{}'", assignment);
     bool known = false;
-    for (const Policy* const* policy = kPolicies; *policy; ++policy) {
-      int index = find_parameter(**policy, name.c_str());
+    for (const std::string& policy_name : chosen) {
+      const Policy* policy = find_policy(policy_name.c_str());
+      int index = policy ? find_parameter(*policy, name.c_str()) : -1;
       if (index < 0) continue;
       known = true;
-      const PolicyParameter& parameter = (*policy)->parameters[index];
+      const PolicyParameter& parameter = policy->parameters[index];
       if (value < parameter.minimum || value > parameter.maximum) {
         die(kWrongUsage, "{} is from {} to {} {}, not {}", name, parameter.minimum,
             parameter.maximum, parameter.unit, value);
       }
     }
-    if (!known) die(kWrongUsage, "no policy has a parameter '{}'; roost policies lists them", name);
+    if (!known) {
+      die(kWrongUsage, "none of {} has a parameter '{}'; roost policies lists them",
+          fmt::join(chosen, ", "), name);
+    }
     given[name] = value;
   }
   return given;
@@ -150,7 +155,6 @@ int compare(const Options& options) {
   std::vector<std::string> policies =
       options.policies.empty() ? sim::scheduler_names() : options.policies;
   sim::RunOptions run;
-  run.parameters = parameters(options);
   run.governor = scenario.governor;
   run.time_limit = scenario.time_limit;
   run.check = options.check;
@@ -158,6 +162,7 @@ int compare(const Options& options) {
     run.policy = policy;
     sim::make_scheduler(run);
   }
+  run.parameters = parameters(options, policies);
   sim::Comparison comparison{
       scenario.name,
       machine.name,
