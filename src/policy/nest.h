@@ -8,7 +8,7 @@
 //   the primary nest from the thread's last core on, the same socket first; a core found there that
 //     has been idle for p_remove is demoted instead of taken (compaction on touch)
 //   the reserve nest from core 0 on, the same socket first; the core found is promoted
-//   any idle core: the last one, its NUMA node, its socket, the machine (section 3.4, work
+//   what CFS would choose (section 2.1), but from the whole machine in the end (section 3.4, work
 //     conservation); it enters the reserve nest if there is room
 //
 // and leaves the primary nest out for a thread that has found its last core taken r_impatient
@@ -91,26 +91,70 @@ inline CoreIndex search_reserve(const PolicyContext& context, CoreView& cores, C
                 [&](CoreIndex core) { return nest_of(cores.word(core)) == Nest::reserve; });
 }
 
-// In place of CFS's choice, in NEST's extent: all sockets in the end.
-inline CoreIndex search_anywhere(const PolicyContext& context, CoreView& cores, CoreIndex last) {
-  if (cores.claim(last)) return last;
-  const CoreInfo& info = context.cores[last];
-  for (CoreIndex core = cores.next_idle(info.node_first, info.node_end); core != kNoCore;
-       core = cores.next_idle(static_cast<CoreIndex>(core + 1), info.node_end)) {
-    if (cores.claim(core)) return core;
+inline bool is_idle(CoreView& cores, CoreIndex core) {
+  return cores.next_idle(core, static_cast<CoreIndex>(core + 1)) == core;
+}
+
+// The NUMA node with most idle cores, by its first core; that of `last` if none has more.
+inline CoreIndex idlest_node(const PolicyContext& context, CoreView& cores, CoreIndex last) {
+  CoreIndex best = kNoCore;
+  unsigned most = 0;
+  for (CoreIndex first = 0; first < context.n_cores; first = context.cores[first].node_end) {
+    CoreIndex end = context.cores[first].node_end;
+    unsigned idle = 0;
+    for (CoreIndex core = cores.next_idle(first, end); core != kNoCore;
+         core = cores.next_idle(static_cast<CoreIndex>(core + 1), end))
+      ++idle;
+    bool own = context.cores[last].node_first == first;
+    if (idle > most || (own && idle == most)) {
+      best = first;
+      most = idle;
+    }
   }
-  for (bool inside : {true, false}) {
-    CoreIndex core =
-        search(context, cores, last, info.socket, inside, [](CoreIndex) { return true; });
-    if (core != kNoCore) return core;
+  return best == kNoCore ? context.cores[last].node_first : best;
+}
+
+// Claims an idle core of the NUMA node that begins at `node`: one whose other hardware thread is
+// idle, too, if there is one; in numerical order from `start` on if that is in the node.
+inline CoreIndex search_node(const PolicyContext& context, CoreView& cores, CoreIndex node,
+                             CoreIndex start) {
+  CoreIndex end = context.cores[node].node_end;
+  if (start < node || start >= end) start = node;
+  for (bool whole : {true, false}) {
+    for (int part = 0; part < 2; ++part) {
+      CoreIndex from = part ? node : start, to = part ? start : end;
+      for (CoreIndex core = cores.next_idle(from, to); core != kNoCore;
+           core = cores.next_idle(static_cast<CoreIndex>(core + 1), to)) {
+        auto sibling = static_cast<CoreIndex>(core + context.cores[core].to_sibling);
+        if (whole && sibling != core && !is_idle(cores, sibling)) continue;
+        if (cores.claim(core)) return core;
+      }
+    }
   }
   return kNoCore;
+}
+
+// CFS's choice (section 2.1) in NEST's extent (section 3.4): a thread that was woken goes to its
+// last core, its node, or anywhere; a new one to the node with most idle cores.
+inline CoreIndex search_anywhere(const PolicyContext& context, CoreView& cores, CoreIndex last,
+                                 bool is_new) {
+  if (!is_new && cores.claim(last)) return last;
+  CoreIndex own = is_new ? idlest_node(context, cores, last) : context.cores[last].node_first;
+  CoreIndex core = search_node(context, cores, own, last);
+  for (bool inside : {true, false}) {
+    for (CoreIndex node = 0; node < context.n_cores && core == kNoCore;
+         node = context.cores[node].node_end) {
+      if ((context.cores[node].socket == context.cores[last].socket) == inside)
+        core = search_node(context, cores, node, last);
+    }
+  }
+  return core;
 }
 
 inline CoreIndex place(const PolicyContext& context, CoreIndex last, std::uint64_t* words,
                        CoreView& cores) {
   if (last >= context.n_cores) last = 0;
-  bool last_is_idle = cores.next_idle(last, static_cast<CoreIndex>(last + 1)) == last;
+  bool last_is_idle = is_idle(cores, last);
   bool attached = words[core_before] == last + 1u;
   if (attached && last_is_idle && nest_of(cores.word(last)) == Nest::primary && cores.claim(last)) {
     words[failures] = 0;
@@ -131,7 +175,7 @@ inline CoreIndex place(const PolicyContext& context, CoreIndex last, std::uint64
     if (impatient) words[failures] = 0;
     return core;
   }
-  CoreIndex core = search_anywhere(context, cores, last);
+  CoreIndex core = search_anywhere(context, cores, last, words[core_before] == 0);
   if (core == kNoCore) return kNoCore;
   if (impatient) {
     move(cores, core, Nest::primary);

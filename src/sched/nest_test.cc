@@ -185,14 +185,13 @@ TEST_F(NestTest, the_reserve_is_bounded) {
 // explore the primary nest, but rather turns to the reserve nest and potentially CFS. In either
 // case, the chosen core is directly added to the primary nest."
 TEST_F(NestTest, an_impatient_thread_enlarges_the_primary_nest) {
-  put(Nest::primary, {1, 2, 3});
+  put(Nest::primary, {0, 1});
   occupy(5, {1});
-  EXPECT_EQ(wake(0, 1), 2);
+  EXPECT_EQ(wake(0, 1), 0);
   instance.block(0);
-  EXPECT_EQ(wake(0, 1), 0);  // the second failure: 2 and 3 are idle, and passed by
-  EXPECT_EQ(nest_of(0), Nest::primary);
-  instance.block(0);
-  EXPECT_EQ(wake(0, 1), 2);  // patient again
+  EXPECT_EQ(wake(0, 1), 2);  // the second failure: core 0 is idle, and passed by
+  EXPECT_EQ(nest_of(2), Nest::primary);
+  EXPECT_EQ(instance.threads[0].policy_words[nest::failures], 0u);  // patient again
 }
 
 TEST_F(NestTest, finding_its_core_idle_makes_a_thread_patient) {
@@ -209,6 +208,30 @@ TEST_F(NestTest, finding_its_core_idle_makes_a_thread_patient) {
 TEST_F(NestTest, an_idle_core_is_found_wherever_it_is) {
   occupy(1, {0, 1, 2, 3, 4, 5, 7});
   EXPECT_EQ(wake(0, 1), 6);
+}
+
+// CFS "searches for a core such that both the core and its hyperthread are idle" (2.1).
+TEST_F(NestTest, a_whole_idle_core_is_better_than_half_of_one) {
+  for (CoreIndex core = 0; core < 8; ++core)
+    instance.info[core].to_sibling = static_cast<std::int16_t>(core % 2 ? -1 : 1);
+  instance.threads[0].policy_words[nest::core_before] = 1;  // it has run before
+  occupy(5, {0, 1, 2});
+  EXPECT_EQ(wake(0, 1), 3);  // no whole core is left in the node
+  instance.block(0);
+  put(Nest::none, {3});
+  instance.cores[0].owner.store(0);
+  instance.cores[1].owner.store(0);
+  instance.idle[0].bits.fetch_or(3);
+  EXPECT_EQ(wake(0, 2), 0);  // 3 comes first in order, but 2 is busy
+}
+
+// "Starting from the highest domain, CFS first searches for the least loaded associated group"
+// (2.1, fork).
+TEST_F(NestTest, a_new_thread_goes_to_the_emptiest_node) {
+  occupy(5, {0, 2, 3});
+  EXPECT_EQ(wake(0, 1), 4);
+  instance.threads[1].policy_words[nest::core_before] = 1;
+  EXPECT_EQ(wake(1, 1), 1);  // one that has run before stays
 }
 
 // "ensuring that the NEST heuristics place at most one thread on a given core" (3.4).

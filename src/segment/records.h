@@ -94,6 +94,8 @@ struct CoreInfo {
   std::uint16_t llc;     // last-level cache
   CoreIndex node_first;  // cores of its node are node_first .. node_end-1
   CoreIndex node_end;
+  std::int16_t to_sibling = 0;  // from here to the other hardware thread of its physical core; 0:
+                                // none or not known
 };
 
 // A slot's state word: ProcessState in bits 0-1, above it a count of the slot's tenants. Whoever

@@ -111,7 +111,11 @@ std::vector<CoreInfo> Machine::core_info() const {
                   static_cast<std::uint16_t>(node / nodes_per_socket),
                   static_cast<std::uint16_t>(node * llcs_per_node + physical / cores_per_llc),
                   static_cast<CoreIndex>(node * node_size),
-                  static_cast<CoreIndex>((node + 1) * node_size)};
+                  static_cast<CoreIndex>((node + 1) * node_size),
+                  0};
+    CoreIndex other = sibling(static_cast<CoreIndex>(core));
+    if (other != kNoCore)
+      info[core].to_sibling = static_cast<std::int16_t>(other - static_cast<int>(core));
   }
   return info;
 }

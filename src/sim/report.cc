@@ -98,7 +98,7 @@ std::string comparison_table(const Comparison& comparison, const Machine& machin
   if (groups[0].runs.size() > 1) head.emplace_back("spread");
   if (units) head.push_back(comparison.unit + "s/s");
   if (latencies) head.insert(head.end(), {"p50", "p95", "p99"});
-  head.insert(head.end(), {"switches", "migrations", "cores", "busy", "energy J"});
+  head.insert(head.end(), {"switches", "migrations", "cores", "90% on", "busy", "energy J"});
   std::vector<std::vector<std::string>> rows{head};
   auto time = [](const RunResult& run) { return run.time; };
   auto base = static_cast<double>(groups[0].median(time));
@@ -125,6 +125,7 @@ std::string comparison_table(const Comparison& comparison, const Machine& machin
     row.push_back(fmt::format("{}", group.median([](auto& run) { return run.switches; })));
     row.push_back(fmt::format("{}", group.median([](auto& run) { return run.migrations; })));
     row.push_back(fmt::format("{}", group.median([](auto& run) { return run.cores_used; })));
+    row.push_back(fmt::format("{}", group.median([](auto& run) { return run.cores_for_most; })));
     auto busy = static_cast<double>(group.median([](auto& run) { return run.busy; }));
     row.push_back(
         fmt::format("{:.0f}%", 100 * busy / static_cast<double>(median) / machine.n_cores()));
@@ -168,6 +169,7 @@ std::string comparison_json(const Comparison& comparison) {
                                  {"switches", run.switches},
                                  {"migrations", run.migrations},
                                  {"cores_used", run.cores_used},
+                                 {"cores_for_most", run.cores_for_most},
                                  {"busy_ns", run.busy},
                                  {"energy_mj", run.energy_millijoules}};
     entry["busy_ns_by_mhz"] = nlohmann::ordered_json::object();

@@ -55,16 +55,21 @@ void collect(RunResult& result, const World& world) {
   result.switches = counts.switches;
   result.migrations = counts.migrations;
   unsigned __int128 picojoules = 0;
+  std::vector<Nanoseconds> busiest;
   for (CoreIndex core = 0; core < world.n_cores(); ++core) {
     Nanoseconds busy = world.busy(core);
     result.busy += busy;
     result.cores_used += busy > 0;
+    busiest.push_back(busy);
     Nanoseconds idle = result.time > busy ? result.time - busy : 0;
     picojoules += world.energy_picojoules(core);
     picojoules += static_cast<unsigned __int128>(idle) * machine.idle_milliwatts;
   }
   picojoules +=
       static_cast<unsigned __int128>(result.time) * machine.sockets * machine.socket_milliwatts;
+  std::sort(busiest.rbegin(), busiest.rend());
+  for (Nanoseconds sum = 0; sum < result.busy / 10 * 9; ++result.cores_for_most)
+    sum += busiest[result.cores_for_most];
   result.energy_millijoules = static_cast<std::uint64_t>(picojoules / 1'000'000'000);
   const std::vector<Nanoseconds>& steps = world.time_by_frequency();
   for (std::uint32_t i = 0; i < steps.size(); ++i) {
