@@ -176,8 +176,8 @@ def policies_are_one_object(build):
     for path in FILES:
         if path.parts[:2] != ("src", "policy") or path.suffix != ".cc" or path.stem.endswith("_test"):
             continue
-        objects = [Path(entry["directory"]) / entry["output"] for entry in compiled
-                   if Path(entry["file"]) == ROOT / path]
+        objects = [Path(entry["directory"]) / re.search(r" -o (\S+)", entry["command"]).group(1)
+                   for entry in compiled if Path(entry["file"]) == ROOT / path]
         if len(objects) != 1:
             yield f"{path}: compiled {len(objects)} times"
             continue

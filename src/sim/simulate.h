@@ -37,7 +37,7 @@ struct RunResult {
   std::uint64_t switches = 0;
   std::uint64_t migrations = 0;
   unsigned cores_used = 0;
-  unsigned cores_for_most = 0;  // the fewest cores that did nine tenths of the work
+  unsigned cores_for_most = 0;                  // the fewest cores that did nine tenths of the work
   Nanoseconds busy = 0;                         // of all cores together
   std::map<std::uint32_t, Nanoseconds> by_mhz;  // busy time, in steps of 100 MHz
   std::uint64_t energy_millijoules = 0;
