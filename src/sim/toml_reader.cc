@@ -95,7 +95,7 @@ std::string TomlReader::text(std::string_view key) {
 }
 
 std::string TomlReader::text_or(std::string_view key, std::string standard) {
-  return find(key) ? text(key) : standard;
+  return find(key) ? text(key) : std::move(standard);
 }
 
 bool TomlReader::flag_or(std::string_view key, bool standard) {
