@@ -10,7 +10,7 @@ pkg_check_modules(HWLOC REQUIRED IMPORTED_TARGET hwloc)
 # The core compiled as ordinary code: what tests, models and tools link.
 roost_sources(core ${ROOST_CORE_FOLDERS})
 if(core)
-  add_library(roost_core_host STATIC ${core})
+  add_library(roost_core_host STATIC ${core} ${ROOST_POLICY})
   target_link_libraries(roost_core_host PUBLIC roost_host_flags)
 else()
   add_library(roost_core_host INTERFACE)
@@ -21,7 +21,8 @@ endif()
 # line without its main, so that the unit tests reach it.
 roost_glob(host_sources src/*/*_host.cc src/cli/*.cc)
 list(FILTER host_sources EXCLUDE REGEX "_test\\.cc$|/src/cli/main\\.cc$|/src/sim/")
-set(host_libraries roost_core_host fmt::fmt CLI11::CLI11 nlohmann_json::nlohmann_json
+include(cmake/Simulator.cmake)
+set(host_libraries roost_core_host roost_sim fmt::fmt CLI11::CLI11 nlohmann_json::nlohmann_json
                    PkgConfig::HWLOC)
 if(host_sources)
   add_library(roost_cli STATIC ${host_sources})

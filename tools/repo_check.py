@@ -5,6 +5,7 @@ usage: tools/repo_check.py BUILD_FOLDER
 
 Each rule prints its name and what breaks it; the last line is `N passed, N failed`.
 """
+import json
 import re
 import shutil
 import subprocess
@@ -36,6 +37,9 @@ FORBIDDEN_IN_GUEST = {
     r"(?<!= )(?<!=)\bdelete\b": "the heap",
     r"(?<![\w.>:])(malloc|calloc|realloc|strdup|asprintf)\s*\(": "the heap",
 }
+
+# All that policies may call.
+POLICY_IMPORTS = {"strcmp", "_GLOBAL_OFFSET_TABLE_"}
 
 LIBC = {"libc.so.6", "ld-linux-x86-64.so.2", "ld-linux-aarch64.so.1"}
 
@@ -157,6 +161,42 @@ def guest_imports(build):
                 yield f"unexpected import {symbol} (see tools/guest_imports.allow)"
 
 
+def policies_are_one_object(build):
+    """Policies include nothing of the OS and compile once, for runtime and simulator alike."""
+    for path in FILES:
+        if path.parts[:2] == ("src", "policy") and is_source(path):
+            for number, name in quoted_includes(path):
+                if name.split("/")[0] not in {"base", "segment", "policy"}:
+                    yield f"{path}:{number}: a policy may not include {name}"
+    database = ROOT / build / "compile_commands.json"
+    if not database.exists():
+        yield f"{database} is missing"
+        return
+    compiled = json.loads(database.read_text())
+    for path in FILES:
+        if path.parts[:2] != ("src", "policy") or path.suffix != ".cc" or path.stem.endswith("_test"):
+            continue
+        objects = [Path(entry["directory"]) / re.search(r" -o (\S+)", entry["command"]).group(1)
+                   for entry in compiled if Path(entry["file"]) == ROOT / path]
+        if len(objects) != 1:
+            yield f"{path}: compiled {len(objects)} times"
+            continue
+        if not objects[0].exists():
+            yield f"{objects[0]} was not built"
+            continue
+        for line in run("nm", "-u", "-C", str(objects[0])).stdout.split("\n"):
+            symbol = line.split(None, 1)[1] if line.strip() else ""
+            if symbol and symbol not in POLICY_IMPORTS and not symbol.startswith("roost::"):
+                yield f"{path}: imports {symbol}"
+        users = (ROOT / build / "build.ninja")
+        if users.exists():
+            name = str(objects[0].relative_to(ROOT / build))
+            links = [line for line in users.read_text().split("\n")
+                     if line.startswith("build ") and f" {name}" in line and "_LINKER" in line]
+            if len(links) != 2:
+                yield f"{name}: not linked into both libroost.so and the host's library"
+
+
 def file_sizes(_):
     """No file grows out of hand."""
     for path in FILES:
@@ -221,8 +261,8 @@ def formatting(_):
                 yield f"{path}: lines {', '.join(dict.fromkeys(places[:8]))}: run {formatter} -i on it"
 
 
-RULES = [layering, headers_used, guest_dialect, guest_needs_libc_alone, guest_imports, file_sizes,
-         purpose, python_parses, shell_lint, formatting]
+RULES = [layering, headers_used, guest_dialect, guest_needs_libc_alone, guest_imports,
+         policies_are_one_object, file_sizes, purpose, python_parses, shell_lint, formatting]
 
 
 def main():

@@ -4,10 +4,11 @@
 #include <cstring>
 
 #include "policy/coop.h"
+#include "policy/nest.h"
 
 namespace roost {
 
-const Policy* const kPolicies[] = {&kCoop, nullptr};
+const Policy* const kPolicies[] = {&kCoop, &kNest, nullptr};
 
 const Policy* find_policy(const char* name) {
   for (const Policy* const* p = kPolicies; *p; ++p) {

@@ -60,6 +60,38 @@ class QueueView {
   unsigned n_processes_;
 };
 
+// The cores as a policy sees them that places threads itself (Policy::place). Any process may
+// change what is seen at any time; only a claim is sure.
+class CoreView {
+ public:
+  // How the ledger answers, for each World.
+  struct Answers {
+    bool (*claim)(void* ledger, CoreIndex);
+    CoreIndex (*next_idle)(void* ledger, CoreIndex first, CoreIndex end);
+    std::uint64_t (*word)(void* ledger, CoreIndex);
+    bool (*change_word)(void* ledger, CoreIndex, std::uint64_t from, std::uint64_t to);
+  };
+  CoreView(void* ledger, const Answers& answers) : ledger_(ledger), answers_(answers) {}
+
+  // Takes `core` if it is idle: nobody else places a thread there from then on. Whoever succeeds
+  // must return that core.
+  bool claim(CoreIndex core) { return answers_.claim(ledger_, core); }
+  // The first idle core of first .. end-1, kNoCore if there is none.
+  CoreIndex next_idle(CoreIndex first, CoreIndex end) {
+    return answers_.next_idle(ledger_, first, end);
+  }
+  // A word of the policy's for each core, 0 to begin with, that all processes see; it changes only
+  // from a value that the caller has seen. False if somebody was faster.
+  std::uint64_t word(CoreIndex core) { return answers_.word(ledger_, core); }
+  bool change_word(CoreIndex core, std::uint64_t from, std::uint64_t to) {
+    return answers_.change_word(ledger_, core, from, to);
+  }
+
+ private:
+  void* ledger_;
+  const Answers& answers_;
+};
+
 struct Policy {
   const char* name;
   const char* summary;  // one sentence
@@ -79,6 +111,22 @@ struct Policy {
   // A thread of `process` got `core`. `core_words` as above.
   void (*thread_granted)(const PolicyContext&, CoreIndex core, ProcessIndex process,
                          std::uint64_t* core_words);
+
+  // The rest may be null.
+
+  // A thread became READY: an idle core that the policy has claimed for it, or kNoCore. Without
+  // this callback, and after kNoCore, the ledger looks near what thread_ready says.
+  CoreIndex (*place)(const PolicyContext&, CoreIndex last_core, std::uint64_t* thread_words,
+                     CoreView&) = nullptr;
+
+  // A thread gets `core`, and ran on `last_core` before.
+  void (*thread_moves)(CoreIndex core, CoreIndex last_core, std::uint64_t* thread_words) = nullptr;
+
+  // `core` is about to become idle: the thread that leaves it blocks or, if `ended`, is no more.
+  void (*core_idle)(const PolicyContext&, CoreIndex core, bool ended, CoreView&) = nullptr;
+
+  // A core that spins before it sleeps stops as soon as its other hardware thread gets a thread.
+  bool spin_ends_with_sibling = false;
 };
 
 // All built-in policies, ended by null.

@@ -32,6 +32,11 @@ class Ledger : public ReadyQueues<W, Os> {
     Record& record = t_.threads[thread];
     PolicyContext context = context_now();
     record.ready_ns = context.now;
+    if (t_.policy->place) {
+      CoreView cores = view();
+      CoreIndex core = t_.policy->place(context, record.last_core, record.policy_words, cores);
+      if (core < t_.n_cores) return give(context, core, thread);
+    }
     CoreIndex home = t_.policy->thread_ready(context, record.last_core, record.policy_words);
     if (home >= t_.n_cores) home = 0;
     if (grant_if_free(context, home, thread)) return;
@@ -43,8 +48,9 @@ class Ledger : public ReadyQueues<W, Os> {
     serve_idle(home);
   }
 
-  // By whoever owns `core`: grants it to the next READY thread, or leaves it free.
-  void release(CoreIndex core) {
+  // By whoever owns `core`: grants it to the next READY thread, or leaves it free. `ended`: the
+  // thread that had it is no more.
+  void release(CoreIndex core, bool ended = false) {
     for (;;) {
       PolicyContext context = context_now();
       ThreadIndex next = find_work(context, core);
@@ -52,6 +58,10 @@ class Ledger : public ReadyQueues<W, Os> {
         ++t_.threads[next].counters.switches;
         give(context, core, next);
         return;
+      }
+      if (t_.policy->core_idle) {
+        CoreView cores = view();
+        t_.policy->core_idle(context, core, ended, cores);
       }
       set_bit(t_.idle, core);
       t_.cores[core].owner.store(0, std::memory_order_release);
@@ -355,6 +365,24 @@ class Ledger : public ReadyQueues<W, Os> {
     return true;
   }
 
+  // What a policy that places threads itself may see and do (policy/policy.h).
+  static Ledger& of(void* ledger) { return *static_cast<Ledger*>(ledger); }
+  CoreView view() {
+    static constexpr CoreView::Answers kAnswers{
+        [](void* ledger, CoreIndex core) { return of(ledger).claim(core); },
+        [](void* ledger, CoreIndex first, CoreIndex end) {
+          return next_bit(of(ledger).t_.idle, first, end);
+        },
+        [](void* ledger, CoreIndex core) -> std::uint64_t {
+          return of(ledger).t_.cores[core].policy_shared.load(std::memory_order_relaxed);
+        },
+        [](void* ledger, CoreIndex core, std::uint64_t from, std::uint64_t to) {
+          return of(ledger).t_.cores[core].policy_shared.compare_exchange_strong(
+              from, to, std::memory_order_acq_rel, std::memory_order_relaxed);
+        }};
+    return {this, kAnswers};
+  }
+
   CoreIndex claim_idle_range(CoreIndex first, CoreIndex end) {
     for (CoreIndex core = next_bit(t_.idle, first, end); core != kNoCore;
          core = next_bit(t_.idle, static_cast<CoreIndex>(core + 1), end)) {
@@ -393,6 +421,8 @@ class Ledger : public ReadyQueues<W, Os> {
     slot.passes.store(slot.passes.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
     slot.owner.store(thread + 1, std::memory_order_release);
     ++record.counters.grants;
+    if (t_.policy->thread_moves)
+      t_.policy->thread_moves(core, record.last_core, record.policy_words);
     if (record.last_core != core) {
       ++record.counters.migrations;
       record.last_core = core;

@@ -370,7 +370,7 @@ void thread_detach() {
   {
     Critical critical;
     CoreIndex core = RuntimeLedger::leave_core(*self.record, State::detached);
-    if (core != kNoCore) ledger_slot.get().release(core);
+    if (core != kNoCore) ledger_slot.get().release(core, true);
     self.record = nullptr;
     self.index = kNoThread;
     segment_free_thread(segment, index);

@@ -81,6 +81,7 @@ struct alignas(kCoreStride) CoreSlot {
   typename W::template atomic<std::uint32_t>
       passes;                     // scheduling points passed; the watchdog's eye
   std::uint64_t policy_words[5];  // the policy's state per core, under `lock`
+  typename W::template atomic<std::uint64_t> policy_shared;  // the same, for all to read and change
   // Line 2: which processes have READY threads here, under `lock`.
   std::uint64_t ready_processes[kProcessWords];
 };
@@ -99,6 +100,8 @@ struct CoreInfo {
   std::uint16_t llc;     // last-level cache
   CoreIndex node_first;  // cores of its node are node_first .. node_end-1
   CoreIndex node_end;
+  std::int16_t to_sibling = 0;  // from here to the other hardware thread of its physical core; 0:
+                                // none or not known
 };
 
 // A slot's state word: ProcessState in bits 0-1, above it a count of the slot's tenants. Whoever

@@ -1,0 +1,449 @@
+// Threads and objects: what each op of a script does.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cassert>
+
+#include "sim/toml_reader.h"
+#include "sim/world.h"
+
+namespace roost::sim {
+namespace {
+
+// Costs below this are paid together with the thread's next step.
+constexpr Nanoseconds kSmallCost = 1000;
+constexpr unsigned kStepsAtOnce = 10'000'000;
+constexpr std::uint64_t kWorkPerCycle = 1'000'000;
+
+}  // namespace
+
+void World::step(ThreadIndex index) {
+  Thread& thread = threads_[index];
+  for (unsigned steps = 0; thread.core != kNoCore; ++steps) {
+    if (steps > kStepsAtOnce) {
+      throw InputError(fmt::format("script '{}' goes round for ever without taking time",
+                                   program_.scripts[thread.script].name));
+    }
+    thread.overhead += charged_;
+    charged_ = 0;
+    if (thread.overhead >= kSmallCost) return arm(thread.core);
+    bool goes_on = true;
+    switch (thread.phase) {
+      case Phase::next:
+        goes_on = do_op(thread, index);
+        break;
+      case Phase::retry:
+        goes_on = lock(thread, index, program_.scripts[thread.script].ops[thread.pc].object);
+        break;
+      case Phase::released:
+        thread.phase = Phase::next;
+        break;
+      case Phase::spin:
+      case Phase::spin_yield:
+      case Phase::yielded_in_vain:
+        goes_on = spin_on(thread, index);
+        break;
+      case Phase::waking:
+        wake_some(thread, index);
+        break;
+      case Phase::forking:
+        fork_some(thread, index);
+        break;
+      case Phase::ended:
+        goes_on = end(thread, index);
+    }
+    if (!goes_on) break;
+  }
+  charged_ = 0;
+}
+
+bool World::do_op(Thread& thread, ThreadIndex index) {
+  const Script& script = program_.scripts[thread.script];
+  if (thread.pc == script.ops.size()) {
+    thread.phase = Phase::ended;
+    return thread.children == 0 || join(thread, index);
+  }
+  const Op& op = script.ops[thread.pc];
+  switch (op.kind) {
+    case OpKind::compute:
+      ++thread.pc;
+      if (op.amount == 0) return true;
+      thread.work = thread.step_work = op.amount * kWorkPerCycle;
+      thread.memory_permille = op.memory_permille;
+      memory_changed(index, true);
+      arm(thread.core);
+      return false;
+    case OpKind::lock:
+      return lock(thread, index, op.object);
+    case OpKind::unlock:
+      ++thread.pc;
+      unlock(thread, op.object);
+      return true;
+    case OpKind::wait:
+      ++thread.pc;
+      return wait(thread, index, op.object);
+    case OpKind::signal:
+      ++thread.pc;
+      signal(thread, op);
+      return true;
+    case OpKind::barrier:
+    case OpKind::spin_barrier:
+    case OpKind::yield_barrier:
+      ++thread.pc;
+      return arrive(thread, index, op);
+    case OpKind::fork:
+    case OpKind::fork_process:
+      thread.remaining = op.amount;
+      if (op.amount == 0) ++thread.pc;
+      if (op.amount) thread.phase = Phase::forking;
+      return true;
+    case OpKind::join:
+      ++thread.pc;
+      return thread.children == 0 || join(thread, index);
+    case OpKind::sleep:
+      ++thread.pc;
+      return kernel(thread, index, now_ + op.amount);
+    case OpKind::io: {
+      ++thread.pc;
+      Nanoseconds& free_at = device_free_at_[op.object];
+      free_at = std::max(free_at, now_) + op.amount;
+      return kernel(thread, index, free_at);
+    }
+    case OpKind::yield:
+      ++thread.pc;
+      if (!scheduler_.yields(index, false)) thread.overhead += machine_.costs.yield_alone;
+      return true;
+    case OpKind::accept:
+      ++thread.pc;
+      return accept(thread, index, op.object);
+    case OpKind::reply:
+      ++thread.pc;
+      reply(thread);
+      return true;
+    case OpKind::count:
+      ++thread.pc;
+      counts_.done += op.amount;
+      return true;
+    default:
+      jump(thread, op);
+      return true;
+  }
+}
+
+void World::jump(Thread& thread, const Op& op) {
+  ++thread.pc;
+  if (op.kind == OpKind::repeat) {
+    thread.rounds[thread.depth++] = op.amount ? op.amount : ~0ull;
+    return;
+  }
+  std::uint64_t& rounds = thread.rounds[thread.depth - 1];
+  if (rounds != ~0ull) --rounds;
+  if (rounds) {
+    thread.pc = op.object;
+  } else {
+    --thread.depth;
+  }
+}
+
+// Under Roost a call made by an instruction outside libc is caught by a signal handler.
+void World::trap(Thread& thread) {
+  if (program_.scripts[thread.script].traps && scheduler_.traps())
+    thread.overhead += machine_.costs.trap;
+}
+
+bool World::block(Thread& thread, ThreadIndex index) {
+  trap(thread);
+  thread.state = State::blocked;
+  scheduler_.blocks(index);
+  assert(thread.core == kNoCore);
+  if (thread.state == State::blocked) tell([&](Observer& o) { o.waits(index, false); });
+  return false;
+}
+
+void World::wake_now(ThreadIndex index, ThreadIndex waker) {
+  Thread& thread = threads_[index];
+  assert(thread.state == State::blocked);
+  thread.state = State::ready;
+  tell([&](Observer& o) { o.ready(index); });
+  scheduler_.wakes(index, waker);
+}
+
+void World::wake_some(Thread& thread, ThreadIndex index) {
+  ThreadIndex woken = thread.to_wake.back();
+  thread.to_wake.pop_back();
+  if (thread.to_wake.empty()) thread.phase = Phase::next;
+  trap(thread);
+  wake_now(woken, index);
+}
+
+bool World::lock(Thread& thread, ThreadIndex index, std::uint32_t number) {
+  Mutex& mutex = mutexes_[number];
+  ObjectId object{ObjectKind::mutex, number};
+  thread.overhead += machine_.costs.lock;
+  auto own = std::find_if(mutex.waiters.begin(), mutex.waiters.end(),
+                          [&](const Waiting& w) { return w.thread == index; });
+  if (mutex.owner == kNoThread) {
+    mutex.owner = index;
+    if (own != mutex.waiters.end()) {
+      mutex.waiters.erase(own);
+      tell([&](Observer& o) { o.served(object, index); });
+    }
+    thread.phase = Phase::next;
+    ++thread.pc;
+    return true;
+  }
+  if (own != mutex.waiters.end()) {
+    own->woken = false;  // keeps its place
+  } else {
+    mutex.waiters.push_back({index, false});
+    tell([&](Observer& o) { o.queued(object, index); });
+  }
+  thread.phase = Phase::retry;
+  return block(thread, index);
+}
+
+// Wakes the oldest waiter, who tries again, unless it is on its way already.
+void World::unlock(Thread& thread, std::uint32_t number) {
+  Mutex& mutex = mutexes_[number];
+  mutex.owner = kNoThread;
+  thread.overhead += machine_.costs.lock;
+  if (mutex.waiters.empty() || mutex.waiters.front().woken) return;
+  mutex.waiters.front().woken = true;
+  thread.to_wake.push_back(mutex.waiters.front().thread);
+  thread.phase = Phase::waking;
+}
+
+bool World::wait(Thread& thread, ThreadIndex index, std::uint32_t number) {
+  Semaphore& semaphore = semaphores_[number];
+  if (semaphore.units) {
+    --semaphore.units;
+    thread.overhead += machine_.costs.lock;
+    return true;
+  }
+  semaphore.waiters.push_back(index);
+  tell([&](Observer& o) { o.queued({ObjectKind::semaphore, number}, index); });
+  thread.phase = Phase::released;
+  return block(thread, index);
+}
+
+void World::signal(Thread& thread, const Op& op) {
+  Semaphore& semaphore = semaphores_[op.object];
+  std::uint64_t units = op.amount;
+  for (; units && !semaphore.waiters.empty(); --units) {
+    ThreadIndex first = semaphore.waiters.front();
+    semaphore.waiters.pop_front();
+    tell([&](Observer& o) { o.served({ObjectKind::semaphore, op.object}, first); });
+    thread.to_wake.push_back(first);
+  }
+  std::reverse(thread.to_wake.begin(), thread.to_wake.end());
+  semaphore.units += units;
+  thread.overhead += machine_.costs.lock;
+  if (!thread.to_wake.empty()) thread.phase = Phase::waking;
+}
+
+bool World::arrive(Thread& thread, ThreadIndex index, const Op& op) {
+  Barrier& barrier = barriers_[op.object];
+  thread.overhead += machine_.costs.lock;
+  if (++barrier.arrived == barrier.members) {
+    release_barrier(thread, barrier, op.object);
+    return true;
+  }
+  tell([&](Observer& o) { o.queued({ObjectKind::barrier, op.object}, index); });
+  if (op.kind == OpKind::barrier) {
+    barrier.blocked.push_back(index);
+    thread.phase = Phase::released;
+    return block(thread, index);
+  }
+  barrier.spinning.push_back(index);
+  thread.released = false;
+  thread.waits_on = op.object;
+  thread.phase = op.kind == OpKind::spin_barrier ? Phase::spin : Phase::spin_yield;
+  return true;
+}
+
+void World::release_barrier(Thread& last, Barrier& barrier, std::uint32_t number) {
+  barrier.arrived = 0;
+  ObjectId object{ObjectKind::barrier, number};
+  for (ThreadIndex waiter : barrier.blocked) tell([&](Observer& o) { o.served(object, waiter); });
+  last.to_wake.assign(barrier.blocked.rbegin(), barrier.blocked.rend());
+  if (!last.to_wake.empty()) last.phase = Phase::waking;
+  barrier.blocked.clear();
+  for (ThreadIndex waiter : barrier.spinning) {
+    tell([&](Observer& o) { o.served(object, waiter); });
+    Thread& thread = threads_[waiter];
+    if (thread.core != kNoCore) settle(thread.core);
+    thread.released = true;
+    thread.endless = false;
+    thread.overhead = machine_.costs.cache_line;
+    if (thread.core != kNoCore) {
+      arm(thread.core);
+    } else {
+      scheduler_.released(waiter);
+    }
+  }
+  barrier.spinning.clear();
+}
+
+bool World::spin_on(Thread& thread, ThreadIndex index) {
+  if (thread.released) {
+    thread.phase = Phase::next;
+    return true;
+  }
+  if (thread.phase == Phase::spin) {
+    Nanoseconds found_after = scheduler_.finds_spinning_after();
+    if (found_after == 0) {
+      thread.endless = true;
+      arm(thread.core);
+      return false;
+    }
+    thread.phase = Phase::spin_yield;
+    if (!spinning_found_[thread.waits_on]) {
+      thread.overhead = found_after;
+      spinning_found_[thread.waits_on] = true;
+    }
+    return true;
+  }
+  thread.phase = Phase::spin_yield;
+  if (scheduler_.yields(index, true)) return false;
+  thread.phase = Phase::yielded_in_vain;
+  thread.overhead = scheduler_.yields_again_after();
+  thread.endless = thread.overhead == 0;
+  arm(thread.core);
+  return false;
+}
+
+bool World::kernel(Thread& thread, ThreadIndex index, Nanoseconds until) {
+  thread.state = State::kernel;
+  thread.phase = Phase::released;
+  scheduler_.enters_kernel(index);
+  tell([&](Observer& o) { o.waits(index, true); });
+  queue_.push(until, kKernelReturn, index);
+  return false;
+}
+
+bool World::accept(Thread& thread, ThreadIndex index, std::uint32_t number) {
+  Queue& queue = queues_[number];
+  if (!queue.requests.empty()) {
+    thread.request = queue.requests.front();
+    queue.requests.pop_front();
+    return true;
+  }
+  queue.waiters.push_back(index);
+  tell([&](Observer& o) { o.queued({ObjectKind::queue, number}, index); });
+  thread.phase = Phase::released;
+  return block(thread, index);
+}
+
+void World::add_request(std::uint32_t number, Nanoseconds at) {
+  Queue& queue = queues_[number];
+  if (queue.waiters.empty()) {
+    queue.requests.push_back(at);
+    return;
+  }
+  ThreadIndex first = queue.waiters.front();
+  queue.waiters.pop_front();
+  tell([&](Observer& o) { o.served({ObjectKind::queue, number}, first); });
+  threads_[first].request = at;
+  wake_now(first, kNoThread);
+}
+
+void World::reply(Thread& thread) {
+  if (outstanding_) --outstanding_;
+  ++counts_.requests;
+  last_end_ = now_;
+  tell([&](Observer& o) { o.replied(now_ - thread.request); });
+}
+
+void World::fork_some(Thread& thread, ThreadIndex index) {
+  const Op& op = program_.scripts[thread.script].ops[thread.pc];
+  bool process = op.kind == OpKind::fork_process;
+  if (!thread.paid) {
+    bool reuse = !process && scheduler_.keeps_threads() && kept_[thread.process] > 0;
+    if (reuse) --kept_[thread.process];
+    thread.overhead += process ? machine_.costs.fork_process
+                       : reuse ? machine_.costs.reuse
+                               : machine_.costs.create;
+    thread.paid = true;
+    return;
+  }
+  thread.paid = false;
+  if (--thread.remaining == 0) {
+    ++thread.pc;
+    thread.phase = Phase::next;
+  }
+  ProcessIndex owner = thread.process;
+  if (process) {
+    if (free_processes_.empty())
+      throw InputError(fmt::format("more than {} processes at once", kMaxProcesses));
+    owner = free_processes_.back();
+    free_processes_.pop_back();
+  }
+  ++thread.children;
+  start(op.object, owner, index, process);
+}
+
+ThreadIndex World::start(std::uint32_t script, ProcessIndex process, ThreadIndex parent,
+                         bool own_process) {
+  ThreadIndex index;
+  if (free_threads_.empty()) {
+    index = static_cast<ThreadIndex>(threads_.size());
+    threads_.emplace_back();
+  } else {
+    index = free_threads_.back();
+    free_threads_.pop_back();
+    threads_[index] = {};
+  }
+  Thread& thread = threads_[index];
+  thread.script = script;
+  thread.process = process;
+  thread.parent = parent;
+  thread.own_process = own_process;
+  thread.state = State::ready;
+  ++live_;
+  ++counts_.threads;
+  live_to_end_ += !program_.scripts[script].daemon;
+  tell([&](Observer& o) { o.started(index, process); });
+  tell([&](Observer& o) { o.ready(index); });
+  scheduler_.starts(index, parent);
+  return index;
+}
+
+bool World::join(Thread& thread, ThreadIndex index) {
+  thread.joins = true;
+  if (thread.phase != Phase::ended) thread.phase = Phase::released;
+  return block(thread, index);
+}
+
+// A thread that ends has waited for all it has started, so its parent still exists.
+bool World::end(Thread& thread, ThreadIndex index) {
+  if (thread.parent != kNoThread) {
+    ThreadIndex parent_index = thread.parent;
+    thread.parent = kNoThread;
+    Thread& parent = threads_[parent_index];
+    if (--parent.children == 0 && parent.joins) {
+      parent.joins = false;
+      trap(thread);
+      wake_now(parent_index, index);
+      return true;  // pays for that first
+    }
+  }
+  if (!program_.scripts[thread.script].daemon) {
+    --live_to_end_;
+    last_end_ = now_;
+  }
+  thread.state = State::unused;
+  scheduler_.ends(index);
+  assert(thread.core == kNoCore);
+  tell([&](Observer& o) { o.ended(index); });
+  --live_;
+  if (thread.own_process) {
+    kept_[thread.process] = 0;
+    free_processes_.push_back(thread.process);
+  } else {
+    ++kept_[thread.process];
+  }
+  free_threads_.push_back(index);
+  return false;
+}
+
+}  // namespace roost::sim

@@ -1,0 +1,129 @@
+// Golden small scenarios, their arithmetic by hand, on a machine of round numbers: 1 GHz, so that a
+// cycle takes a nanosecond.
+#include "sim/world.h"
+
+#include <gtest/gtest.h>
+
+#include "sim/sim_test.h"
+
+namespace roost::sim {
+namespace {
+
+// One thread: it is woken on a halted core (20,000), its affinity is set (1,500 under Roost alone),
+// and computes 1,000,000 cycles.
+TEST(World, one_thread_computes_after_it_was_woken) {
+  EXPECT_EQ(run_script(1, "linux", {{"main", {"compute 1M"}, 1}}).time, 20'000u + 1'000'000);
+  EXPECT_EQ(run_script(1, "coop", {{"main", {"compute 1M"}, 1}}).time, 20'000u + 1'500 + 1'000'000);
+}
+
+// Two threads of 1,000,000 cycles on one core under coop. The first starts as above and ends at
+// 1,021,500; its core is handed to the second in 2,700, whose affinity was set for 1,500 on the
+// way.
+TEST(World, coop_hands_the_core_over_when_a_thread_ends) {
+  RunResult result = run_script(1, "coop", {{"main", {"compute 1M"}, 2}});
+  EXPECT_EQ(result.time, 1'021'500u + 2'700 + 1'500 + 1'000'000);
+  EXPECT_EQ(result.switches, 2u);
+}
+
+// Two threads of 10,000,000 cycles on one core under Linux; slices of 4 ms, ticks at 4, 8, ... ms.
+// Both begin with half a slice; the first runs from 20,000. Its virtual time reaches its deadline
+// (2,000,000) before the first tick at 4,000,000: the second runs, after a switch of 1,700. It
+// passes its deadline at the tick at 8,000,000, and so on, a switch at each tick: those at 4, 8, 12
+// and 16 ms take place. The first has run 4,000,000 (20,000 of it waking), 8 to 12 (4,000,000 -
+// 1,700) and ends after the switch at 16,000,000: 10,000,000 - 3,980,000 - 3,998,300 = 2,021,700 at
+// 16,000,000 + 1,700 + 2,021,700 = 18,023,400. The second has 10,000,000 - 2 * 3,998,300 =
+// 2,003,400 left and ends after the switch: 18,023,400 + 1,700 + 2,003,400.
+TEST(World, linux_shares_a_core_by_ticks) {
+  RunResult result = run_script(1, "linux", {{"main", {"compute 10M"}, 2}});
+  EXPECT_EQ(result.time, 18'023'400u + 1'700 + 2'003'400);
+  EXPECT_EQ(result.switches, 6u);
+}
+
+// A mutex held for 100,000 of 100,000 by two threads on two cores, once each. Both start at 21,500
+// (wake-up and affinity) and take the lock at once: thread 0 at 0 in event order. Costs of lock and
+// unlock (20) are paid with the next step. Thread 1 finds it taken and blocks; with nobody to run
+// it spins for 50,000 on its core, and sleeps. Thread 0 holds it from 21,500 for 100,020 (its own
+// lock's 20 first), unlocks at 121,520, pays 20 + 150 for making thread 1 ready + 1,500 for the
+// wake-up (pinned there already), and ends. Thread 1 wakes from its halt at 121,520 + 20,000, pays
+// the 20 of its first try and 20 of the second, and computes 100,000.
+TEST(World, a_waiter_gets_the_mutex_when_it_is_free) {
+  RunResult result = run_script(2, "coop", {{"main", {"lock m", "compute 100k", "unlock m"}, 2}});
+  EXPECT_EQ(result.time, 121'520u + 20'000 + 20 + 20 + 100'000);
+}
+
+// The same with the lock held so briefly (10,000) that thread 1 still spins: its wake-up takes
+// 3,000. Thread 0: 21,500 + 20 + 10,000 = 31,520.
+TEST(World, a_waiter_that_still_spins_is_woken_faster) {
+  RunResult result = run_script(2, "coop", {{"main", {"lock m", "compute 10k", "unlock m"}, 2}});
+  EXPECT_EQ(result.time, 31'520u + 3'000 + 20 + 20 + 10'000);
+}
+
+TEST(World, spinning_threads_meet_at_a_barrier) {
+  for (const char* policy : {"linux", "coop"}) {
+    for (const char* barrier : {"barrier b", "spin_barrier b", "yield_barrier b"}) {
+      RunResult result = run_script(
+          2, policy, {{"main", {"repeat 20", "compute 50k", barrier, "again"}, 6}}, {{"b", 6}});
+      EXPECT_TRUE(result.finished) << policy << " " << barrier << ": " << result.trouble;
+      EXPECT_GE(result.time, 20u * 6 * 50'000 / 2);
+    }
+  }
+}
+
+TEST(World, threads_start_threads_and_wait_for_them) {
+  for (const char* policy : {"linux", "coop"}) {
+    RunResult result = run_script(
+        2, policy,
+        {{"main", {"repeat 3", "fork child 4", "join", "fork_process child 2", "join", "again"}, 1},
+         {"child", {"compute 100k", "count 1"}, 0}});
+    EXPECT_TRUE(result.finished) << result.trouble;
+    EXPECT_EQ(result.units, 18u);
+    EXPECT_EQ(result.threads, 19u);
+  }
+}
+
+TEST(World, sleep_and_io_give_the_core_away) {
+  for (const char* policy : {"linux", "coop"}) {
+    RunResult result = run_script(
+        1, policy, {{"sleeper", {"sleep 10ms", "io disk 1ms"}, 2}, {"worker", {"compute 8M"}, 1}});
+    EXPECT_TRUE(result.finished) << result.trouble;
+    EXPECT_GE(result.time, 12'000'000u);  // the disk serves one at a time
+    EXPECT_LT(result.time, 12'500'000u);
+  }
+}
+
+TEST(World, a_deadlock_is_described) {
+  RunResult result = run_script(1, "coop", {{"main", {"wait never"}, 1}});
+  EXPECT_FALSE(result.finished);
+  EXPECT_NE(result.trouble.find("thread 0 of 'main' at step 1 waits"), std::string::npos)
+      << result.trouble;
+}
+
+TEST(World, hyperthreads_share_a_core) {
+  Machine machine = round_machine(1);
+  machine.threads_per_core = 2;
+  machine.smt_permille = 500;
+  // Both run at half speed from 20,000 (wake-up) on.
+  EXPECT_EQ(run_script(machine, "linux", {{"main", {"compute 1M"}, 2}}).time, 20'000u + 2'000'000);
+}
+
+TEST(World, saturated_memory_is_shared_evenly) {
+  Machine machine = round_machine(4);
+  machine.memory_threads = 2;
+  // Four threads that do nothing but load, where two saturate the memory: half speed.
+  EXPECT_EQ(run_script(machine, "linux", {{"main", {"compute 1M memory 1000"}, 4}}).time,
+            20'000u + 2'000'000);
+}
+
+TEST(World, a_migration_refills_the_working_set) {
+  Machine machine = round_machine(2);
+  machine.costs.refill_per_kib[static_cast<unsigned>(Distance::llc)] = 10;
+  // A thread of another core sleeps while its core is taken for long, and goes on elsewhere.
+  Program program = program_of({{"a", {"compute 100k", "sleep 1ms", "compute 100k"}, 1}});
+  program.scripts[0].working_set_kib = 100;
+  RunResult cold = simulate(machine, program, options_for("linux"));
+  EXPECT_EQ(cold.migrations, 0u);
+  EXPECT_EQ(cold.time, 20'000u + 100'000 + 1'000'000 + 20'000 + 100'000);
+}
+
+}  // namespace
+}  // namespace roost::sim
