@@ -85,6 +85,7 @@ class Ledger : public ReadyQueues<W, Os> {
   //
   // One yield in kYieldsAtHome looks at the other cores first: the queue of this one may hold
   // nothing but threads that yield to each other, while those of another core wait with work to do.
+  // If some of it are of the same process, it has the rest of its quantum there, too.
   static constexpr std::uint64_t kYieldsAtHome = 16;
   enum class YieldResult { alone, handed_over, lost_core };
   YieldResult yield(ThreadIndex self, CoreIndex core, Nanoseconds steal_age) {
@@ -95,6 +96,7 @@ class Ledger : public ReadyQueues<W, Os> {
     if (record.counters.yields % kYieldsAtHome == kYieldsAtHome - 1 && any_queued()) {
       context = context_now();
       Search search{core, steal_age, true};
+      if (has_queued(core, record.process)) search.only = record.process;
       next = steal(context, search);
     }
     if (next == kNoThread && slot.ready.load(std::memory_order_relaxed)) {
@@ -257,10 +259,11 @@ class Ledger : public ReadyQueues<W, Os> {
 
   // A search for a thread to run.
   struct Search {
-    CoreIndex core;            // that will run it
-    Nanoseconds minimum_age;   // in other cores' queues, it must have waited for so long
-    bool pass_over;            // leave threads that wait for a word that has not changed
-    bool passed_over = false;  // there were such
+    CoreIndex core;                  // that will run it
+    Nanoseconds minimum_age;         // in other cores' queues, it must have waited for so long
+    bool pass_over;                  // leave threads that wait for a word that has not changed
+    bool passed_over = false;        // there were such
+    ProcessIndex only = kNoProcess;  // of this process; else the policy chooses
   };
 
   // The oldest thread of the caller's process in the queue of `core` that has something to do.
@@ -293,8 +296,11 @@ class Ledger : public ReadyQueues<W, Os> {
       }
     }
     QueueView view(ready, t_.fifos + from * t_.n_processes, t_.n_processes);
-    ProcessIndex process =
-        t_.policy->core_free(context, search.core, from, t_.cores[search.core].policy_words, view);
+    ProcessIndex process = search.only;
+    if (process == kNoProcess) {
+      process = t_.policy->core_free(context, search.core, from, t_.cores[search.core].policy_words,
+                                     view);
+    }
     if (!view.has(process)) return kNoThread;
     Place place = process == own && of_own.thread != kNoThread
                       ? of_own
@@ -363,6 +369,13 @@ class Ledger : public ReadyQueues<W, Os> {
     // Before the grant: only the next owner may set the bit again.
     clear_bit(t_.idle, core);
     return true;
+  }
+
+  bool has_queued(CoreIndex core, ProcessIndex process) {
+    lock(core);
+    bool found = fifo(core, process).length != 0;
+    unlock(core);
+    return found;
   }
 
   // What a policy that places threads itself may see and do (policy/policy.h).
