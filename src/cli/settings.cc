@@ -2,7 +2,6 @@
 #include "cli/settings.h"
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <cstring>
 
@@ -128,8 +127,8 @@ unsigned parse_cores(const std::string& text) {
 
 // `option` takes one of three words, or is not given.
 void check_choice(const char* option, const std::optional<std::string>& text,
-                  const std::array<const char*, 3>& words) {
-  if (!text || std::find(words.begin(), words.end(), *text) != words.end()) return;
+                  const char* const (&words)[3]) {
+  if (!text || std::find(std::begin(words), std::end(words), *text) != std::end(words)) return;
   die(kWrongUsage, "{} takes {}, {} or {}, not '{}'", option, words[0], words[1], words[2], *text);
 }
 
@@ -188,7 +187,7 @@ Settings resolve_settings(const RunOptions& options, const Lookup& lookup) {
       settings.cores = parse_cores(*cores);
   }
   settings.pin = options.pin ? options.pin : inherited("ROOST_PIN");
-  check_choice("--pin", settings.pin, {"core", "node", "none"});
+  check_choice("--pin", settings.pin, kPinModeNames);
   settings.spin = options.spin ? options.spin : inherited("ROOST_SPIN");
   check_choice("--spin", settings.spin, {"off", "preempt", "rewrite"});
   settings.trap = options.trap ? options.trap : inherited("ROOST_TRAP");

@@ -183,16 +183,8 @@ Machine parse_machine(std::string_view text, const std::string& file) {
 }
 
 Machine find_machine(const std::string& name) {
-  if (name.find('/') != std::string::npos || name.ends_with(".toml"))
-    return parse_machine(read_file(name), name);
-  std::string names;
-  for (const ShippedFile* file = kShippedMachines; file->name; ++file) {
-    if (name == file->name) return parse_machine(file->text, name + ".toml");
-    names += (names.empty() ? "" : ", ") + std::string(file->name);
-  }
-  throw InputError(fmt::format(
-      "there is no machine '{}'; there are {}, and files of your own (with a '/' or .toml)", name,
-      names));
+  TomlFile file = find_toml(name, kShippedMachines, "machine");
+  return parse_machine(file.text, file.name);
 }
 
 }  // namespace roost::sim

@@ -220,14 +220,7 @@ void RoostScheduler::blocks(ThreadIndex thread) {
 }
 
 void RoostScheduler::enters_kernel(ThreadIndex thread) {
-  CoreIndex on = world_->core_of(thread);
-  act_as(thread);
-  world_->take_off(on);
-  if (SimLedger::leave_core(records_[thread], State::external) != kNoCore) {
-    release(on, thread, false);
-  } else {
-    next_below(on);
-  }
+  leaves(thread, State::external, thread, false);
 }
 
 // The kernel wakes it where it is pinned; then it asks for a core.
@@ -237,12 +230,14 @@ void RoostScheduler::leaves_kernel(ThreadIndex thread) {
   make_ready(thread, wake_latency(records_[thread].last_core));
 }
 
-void RoostScheduler::ends(ThreadIndex thread) {
+void RoostScheduler::ends(ThreadIndex thread) { leaves(thread, State::detached, kNoThread, true); }
+
+void RoostScheduler::leaves(ThreadIndex thread, State next, ThreadIndex leaver, bool spins) {
   CoreIndex on = world_->core_of(thread);
   act_as(thread);
   world_->take_off(on);
-  if (SimLedger::leave_core(records_[thread], State::detached) != kNoCore) {
-    release(on, kNoThread, true);
+  if (SimLedger::leave_core(records_[thread], next) != kNoCore) {
+    release(on, leaver, spins);
   } else {
     next_below(on);
   }

@@ -96,6 +96,8 @@ class RoostScheduler : public Scheduler {
   void run(CoreIndex, ThreadIndex, Nanoseconds latency);
   void share(CoreIndex, ThreadIndex, bool first);
   void release(CoreIndex, ThreadIndex leaver, bool spins);
+  // The thread becomes `next` and gives up its core, if it still has it; `leaver` as in release().
+  void leaves(ThreadIndex, State next, ThreadIndex leaver, bool spins);
   void next_below(CoreIndex);
   void stop_spinner(CoreIndex);
   void idle(CoreIndex, ThreadIndex spinner);

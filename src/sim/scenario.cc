@@ -96,16 +96,8 @@ Scenario parse_scenario(std::string_view text, const std::string& file) {
 }
 
 Scenario find_scenario(const std::string& name) {
-  if (name.find('/') != std::string::npos || name.ends_with(".toml"))
-    return parse_scenario(read_file(name), name);
-  std::string names;
-  for (const ShippedFile* file = kShippedScenarios; file->name; ++file) {
-    if (name == file->name) return parse_scenario(file->text, name + ".toml");
-    names += (names.empty() ? "" : ", ") + std::string(file->name);
-  }
-  throw InputError(fmt::format(
-      "there is no scenario '{}'; there are {}, and files of your own (with a '/' or .toml)", name,
-      names));
+  TomlFile file = find_toml(name, kShippedScenarios, "scenario");
+  return parse_scenario(file.text, file.name);
 }
 
 Program make_program(const Scenario& scenario, std::uint64_t seed) {
