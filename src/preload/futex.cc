@@ -53,10 +53,13 @@ bool is_wait(const SystemCall& s) {
   }
 }
 
-// A word that has changed already: the kernel judges the arguments, and does not wait.
+// A wait with nothing that the kernel could reject, whose word has changed already. The kernel is
+// not asked: the word may have changed back before it looks, and it would wait, unseen by wakers.
 bool word_differs(const SystemCall& s) {
-  long command = s.b & FUTEX_CMD_MASK;
-  return (command == FUTEX_WAIT || command == FUTEX_WAIT_BITSET) && plausible(s) &&
+  long kind = s.b & ~static_cast<long>(FUTEX_PRIVATE_FLAG);
+  return (kind == FUTEX_WAIT ||
+          (kind == FUTEX_WAIT_BITSET && static_cast<std::uint32_t>(s.f) != 0)) &&
+         s.d == 0 && plausible(s) &&
          __atomic_load_n(word_of(s), __ATOMIC_RELAXED) != static_cast<std::uint32_t>(s.c);
 }
 
@@ -161,7 +164,7 @@ long wait_parked(const SystemCall& s) {
 
 long serve_futex(const SystemCall& s) {
   if (is_wait(s)) {
-    if (word_differs(s)) return made_in_kernel(s);
+    if (word_differs(s)) return -EAGAIN;
     if (can_wait_parked(s)) return wait_parked(s);
     if (!is_private(s)) return without_core([&] { return made_in_kernel(s); });
     kernel_waiters.fetch_add(1, std::memory_order_seq_cst);

@@ -77,6 +77,29 @@ CASE(a_wake_up_by_syscall_reaches_those_who_wait_inline) {
   join_waiters(kWaiters);
 }
 
+// The word changes and changes back while the waiter is on its way.
+enum { kWaits = 3000 };
+static void* wait_many_times(void* unused) {
+  for (int i = 0; i < kWaits; ++i) {
+    long result = inline_futex_wait(&word, 0, NULL);
+    EXPECT(result == 0 || result == -EAGAIN || result == -EINTR);
+    __atomic_fetch_add(&returned, 1, __ATOMIC_SEQ_CST);
+  }
+  return unused;
+}
+CASE(a_word_that_flickers_hides_no_waiter) {
+  word = returned = 0;
+  start(&threads[0], wait_many_times, NULL);
+  while (__atomic_load_n(&returned, __ATOMIC_SEQ_CST) < (uint32_t)kWaits) {
+    for (int i = 0; i < 50; ++i) {
+      __atomic_store_n(&word, 1, __ATOMIC_SEQ_CST);
+      __atomic_store_n(&word, 0, __ATOMIC_SEQ_CST);
+    }
+    EXPECT(inline_futex_wake(&word, 1) >= 0);
+  }
+  EXPECT_EQ(pthread_join(threads[0], NULL), 0);
+}
+
 static sigjmp_buf out;
 static int jumps;
 static void jump_out(int number) {
