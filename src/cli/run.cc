@@ -190,6 +190,11 @@ Verb add_run(CLI::App& app, const std::vector<std::string>& command) {
        "Whether system calls that libraries make without libc are\n"
        "trapped, so that threads that wait by them give up their core\n"
        "[auto: where such a library is loaded, as libgomp is]");
+  text("--blas", options->blas, "keep|adapt",
+       "How many threads each call of OpenBLAS and BLIS takes: as many as\n"
+       "the program says, or no more than there are cores for, so that\n"
+       "calls side by side take a core each. Sums may then differ in\n"
+       "their last bits [keep]");
   verb->add_flag("--stats", options->stats, "When a process ends, print what its threads did");
   verb->add_flag("--no-env", options->leave_environment,
                  "Leave the environment alone: do not ask OpenMP, OpenBLAS and\n"

@@ -12,6 +12,10 @@
 namespace roost::cli {
 namespace {
 
+constexpr const char* kSpinModes[] = {"off", "preempt", "rewrite"};
+constexpr const char* kTrapModes[] = {"off", "auto", "on"};
+constexpr const char* kBlasModes[] = {"keep", "adapt"};
+
 constexpr PolicyParameter kInstanceParameters[] = {
     {"max_threads", "threads",
      "How many managed threads the instance can hold; more run unmanaged.", kDefaultThreads, 1,
@@ -19,10 +23,10 @@ constexpr PolicyParameter kInstanceParameters[] = {
 };
 
 // "one", "one and two", "one, two and three"
-std::string enumerate(const std::vector<std::string>& names) {
+std::string enumerate(const std::vector<std::string>& names, const char* last = " and ") {
   std::string text;
   for (std::size_t i = 0; i < names.size(); ++i) {
-    if (i > 0) text += i + 1 < names.size() ? ", " : " and ";
+    if (i > 0) text += i + 1 < names.size() ? ", " : last;
     text += names[i];
   }
   return text;
@@ -125,11 +129,12 @@ unsigned parse_cores(const std::string& text) {
   return *cores;
 }
 
-// `option` takes one of three words, or is not given.
+// `option` takes one of these words, or is not given.
 void check_choice(const char* option, const std::optional<std::string>& text,
-                  const char* const (&words)[3]) {
-  if (!text || std::find(std::begin(words), std::end(words), *text) != std::end(words)) return;
-  die(kWrongUsage, "{} takes {}, {} or {}, not '{}'", option, words[0], words[1], words[2], *text);
+                  std::span<const char* const> words) {
+  if (!text || std::find(words.begin(), words.end(), *text) != words.end()) return;
+  die(kWrongUsage, "{} takes {}, not '{}'", option, enumerate({words.begin(), words.end()}, " or "),
+      *text);
 }
 
 }  // namespace
@@ -189,9 +194,11 @@ Settings resolve_settings(const RunOptions& options, const Lookup& lookup) {
   settings.pin = options.pin ? options.pin : inherited("ROOST_PIN");
   check_choice("--pin", settings.pin, kPinModeNames);
   settings.spin = options.spin ? options.spin : inherited("ROOST_SPIN");
-  check_choice("--spin", settings.spin, {"off", "preempt", "rewrite"});
+  check_choice("--spin", settings.spin, kSpinModes);
   settings.trap = options.trap ? options.trap : inherited("ROOST_TRAP");
-  check_choice("--trap", settings.trap, {"off", "auto", "on"});
+  check_choice("--trap", settings.trap, kTrapModes);
+  settings.blas = options.blas ? options.blas : inherited("ROOST_BLAS");
+  check_choice("--blas", settings.blas, kBlasModes);
   settings.stats = options.stats;
   return settings;
 }
@@ -213,6 +220,7 @@ Assignments settings_environment(const Settings& settings) {
   if (settings.pin) result.push_back({"ROOST_PIN", *settings.pin});
   if (settings.spin) result.push_back({"ROOST_SPIN", *settings.spin});
   if (settings.trap) result.push_back({"ROOST_TRAP", *settings.trap});
+  if (settings.blas) result.push_back({"ROOST_BLAS", *settings.blas});
   if (settings.stats) result.push_back({"ROOST_STATS", "1"});
   return result;
 }

@@ -23,6 +23,7 @@ struct RunOptions {
   std::optional<std::string> pin = {};
   std::optional<std::string> spin = {};
   std::optional<std::string> trap = {};
+  std::optional<std::string> blas = {};
   std::vector<std::string> set = {};  // "param=value"
   bool stats = false;
   bool leave_environment = false;
@@ -38,6 +39,7 @@ struct Settings {
   std::optional<std::string> pin;                   // core, node or none
   std::optional<std::string> spin;                  // off, preempt or rewrite
   std::optional<std::string> trap;                  // "off", "auto" or "on"
+  std::optional<std::string> blas;                  // keep or adapt
   bool stats = false;
 };
 
@@ -53,7 +55,7 @@ Settings resolve_settings(const RunOptions&, const Lookup&);
 Assignments settings_environment(const Settings&);
 inline constexpr const char* kSettingVariables[] = {
     "ROOST_INSTANCE", "ROOST_POLICY", "ROOST_CPUS", "ROOST_CORES", "ROOST_QUANTUM_NS",
-    "ROOST_SET",      "ROOST_PIN",    "ROOST_SPIN", "ROOST_TRAP"};
+    "ROOST_SET",      "ROOST_PIN",    "ROOST_SPIN", "ROOST_TRAP",  "ROOST_BLAS"};
 
 // Value and unit as people read them: "20ms", "14336".
 std::string format_parameter(const PolicyParameter&, std::uint64_t value);

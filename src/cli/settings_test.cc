@@ -130,6 +130,12 @@ TEST(Settings, the_treatment_of_busy_waits_is_handed_on) {
   }));
 }
 
+TEST(Settings, the_width_of_blas_calls_is_the_sites_to_set) {
+  Variables variables{{"ROOST_BLAS", "adapt"}};
+  EXPECT_EQ(resolve({}, variables).blas, "adapt");
+  EXPECT_EQ(resolve({.blas = "keep"}, variables).blas, "keep");
+}
+
 TEST(Settings, mistakes_name_what_is_allowed) {
   EXPECT_EQ(complaint({.policy = "nosuch"}), "there is no policy 'nosuch'; known: coop and nest");
   auto set = [](const char* text) {
@@ -153,6 +159,7 @@ TEST(Settings, mistakes_name_what_is_allowed) {
   EXPECT_EQ(complaint({.cores = "-1"}), "--cores takes a number of cores, 1 or more, not '-1'");
   EXPECT_EQ(complaint({.cores = "many"}), "--cores takes a number of cores, 1 or more, not 'many'");
   EXPECT_EQ(complaint({.spin = "on"}), "--spin takes off, preempt or rewrite, not 'on'");
+  EXPECT_EQ(complaint({.blas = "on"}), "--blas takes keep or adapt, not 'on'");
   EXPECT_EQ(complaint({.cpus = "0", .cores = "1"}), "--cpus and --cores exclude each other");
 }
 

@@ -98,6 +98,10 @@ SpinMode spin_mode_wanted(char** environment) {
   return variable_is(environment, "ROOST_SPIN", "preempt") ? SpinMode::preempt : SpinMode::rewrite;
 }
 
+bool blas_adapt_wanted(char** environment) {
+  return variable_is(environment, "ROOST_BLAS", "adapt");
+}
+
 bool stats_wanted(char** environment) { return variable_is(environment, "ROOST_STATS", "1"); }
 
 TrapMode trap_wanted(char** environment) {

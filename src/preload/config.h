@@ -16,6 +16,8 @@ enum class ConfigResult {
 ConfigResult read_config(char** environment, SegmentConfig& config);
 // How busy waits are treated (`--spin`).
 SpinMode spin_mode_wanted(char** environment);
+// Whether the width of BLAS calls is adapted (`--blas`).
+bool blas_adapt_wanted(char** environment);
 bool stats_wanted(char** environment);
 TrapMode trap_wanted(char** environment);
 

@@ -7,6 +7,7 @@
 // Uncontended cost over glibc: a call through a pointer, and one load at unlock.
 #include "preload/mutex.h"
 
+#include "preload/blas.h"
 #include "preload/wait.h"
 
 namespace roost {
@@ -79,9 +80,12 @@ int lock_contended(pthread_mutex_t* mutex, const Deadline* deadline) {
     }
     return mutex_trylock(mutex);
   };
-  return wait_retry<RealWorld>(bucket, mutex, 0, host, EBUSY, attempt, [](WaitResult result) {
-    return result == WaitResult::timed_out ? ETIMEDOUT : EBUSY;
+  if (blas_counts_lock_waiters()) blas_lock_waiters(1);
+  int result = wait_retry<RealWorld>(bucket, mutex, 0, host, EBUSY, attempt, [](WaitResult end) {
+    return end == WaitResult::timed_out ? ETIMEDOUT : EBUSY;
   });
+  if (blas_counts_lock_waiters()) blas_lock_waiters(-1);
+  return result;
 }
 
 // Threads that run take the mutex again before a woken waiter gets a core: that is what makes locks

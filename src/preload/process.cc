@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "preload/blas.h"
 #include "preload/config.h"
 #include "preload/nudge.h"
 #include "preload/stats.h"
@@ -39,6 +40,7 @@ void after_fork_in_child() {
   });
   own_pid = os::getpid();
   nudges_after_fork();
+  blas_after_fork();
   runtime_after_fork();
   threads_after_fork();
 }
@@ -58,6 +60,7 @@ __attribute__((constructor(101))) void start(int, char**, char** environment) {
   if (found != ConfigResult::managed) return;
   report_stats = stats_wanted(environment);
   trap_configure(trap_wanted(environment));
+  blas_configure(blas_adapt_wanted(environment));
   nudges_prepare(spin_mode_wanted(environment));
   if (int error = start_process(config)) {
     complain(config.instance, error);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "preload/blas.h"
 #include "preload/futex.h"
 #include "preload/inherit.h"
 #include "preload/lock.h"
@@ -228,6 +229,7 @@ int create_thread(pthread_t* handle, const pthread_attr_t* attr, void* (*start)(
     return real::pthread_create(handle, attr, start, argument);
   keeper_ensure();
   trap_before_thread();
+  blas_before_thread();
   Attributes attributes = read_attributes(attr);
   if (attributes.shareable) {
     if (Thread* t = take_cached(attributes)) {

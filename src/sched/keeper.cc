@@ -247,6 +247,10 @@ void keeper_after_fork() { started.store(0, std::memory_order_relaxed); }
 void keeper_ensure() {
   if (started.load(std::memory_order_relaxed)) return;
   if (started.exchange(1, std::memory_order_acq_rel)) return;
+  if (!start_helper(keeper_main)) started.store(0, std::memory_order_release);
+}
+
+bool start_helper(void* (*run)(void*)) {
   std::uint64_t all = ~0ull, before;
   os::raw_syscall(SYS_rt_sigprocmask, SIG_SETMASK, os::arg(&all), os::arg(&before), 8);
   pthread_attr_t attributes;
@@ -254,11 +258,10 @@ void keeper_ensure() {
   pthread_attr_setstacksize(&attributes, 128 * 1024);
   pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
   pthread_t thread;
-  if (libc_threads.create(&thread, &attributes, keeper_main, nullptr) != 0) {
-    started.store(0, std::memory_order_release);
-  }
+  bool runs = libc_threads.create(&thread, &attributes, run, nullptr) == 0;
   pthread_attr_destroy(&attributes);
   os::raw_syscall(SYS_rt_sigprocmask, SIG_SETMASK, os::arg(&before), 0, 8);
+  return runs;
 }
 
 bool keeper_reclaim(Segment& s, ProcessIndex dead) {

@@ -21,6 +21,9 @@ void keeper_ensure();
 bool keeper_started();
 void keeper_after_fork();
 
+// Starts an unmanaged, detached thread of this process with all signals blocked.
+bool start_helper(void* (*run)(void*));
+
 // By the leader alone: gives back what a process in state `dead` held: cores at once, records and
 // slot after a grace in which a grant already under way may still reach them. True once all is
 // free.

@@ -277,6 +277,10 @@ void runtime_accept_nudges(int signal) {
 RuntimeLedger& runtime_ledger() { return ledger_slot.get(); }
 bool runtime_active() { return active; }
 const Segment& runtime_segment() { return segment; }
+ProcessIndex runtime_process() { return process; }
+void runtime_show_callers(unsigned callers) {
+  segment.processes[process].callers.store(callers, std::memory_order_relaxed);
+}
 std::uint32_t runtime_thread_count() {
   return segment.processes[process].threads.load(std::memory_order_seq_cst);
 }

@@ -47,6 +47,10 @@ struct OutsideWord {
 int runtime_start(const SegmentConfig& config, const LibcThreads& libc);
 bool runtime_active();
 const Segment& runtime_segment();
+ProcessIndex runtime_process();
+// For the others' --blas adapt: how many threads of this process call a BLAS library, in
+// sixteenths.
+void runtime_show_callers(unsigned callers);
 // Managed threads of this process.
 std::uint32_t runtime_thread_count();
 // The kernel's CPUs of the instance's cores.

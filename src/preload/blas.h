@@ -1,0 +1,22 @@
+// BLAS libraries whose calls take as many threads as there are cores to spare (`--blas adapt`).
+//
+// OpenBLAS and BLIS cut each large call among as many threads as a variable of theirs says. With
+// the option, a helper thread of the process watches the instance and sets that number by the
+// library's own function, as policy/call_width.h finds it: never more than the program had asked
+// for. Results may differ in their last bits from call to call, as they do between any two numbers
+// of threads. See docs/design/011-width-of-blas-calls.md.
+#pragma once
+
+namespace roost {
+
+// Before the process has its first managed thread.
+void blas_configure(bool adapt);
+// Before the program creates a thread. Starts the helper, if one is wanted.
+void blas_before_thread();
+void blas_after_fork();
+
+// Whether threads that wait for a mutex are counted, and how many do.
+bool blas_counts_lock_waiters();
+void blas_lock_waiters(int change);
+
+}  // namespace roost
