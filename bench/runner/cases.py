@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from . import machine
-from .model import BOUND, IDEAL, LINUX, ROOST, Case, Target, Variant
+from .model import ADAPT, BOUND, IDEAL, LINUX, ROOST, Case, Target, Variant
 
 PROBLEMS = ("matmul", "cholesky")
 OUTER_RUNTIMES = ("libgomp", "libomp", "tbb", "threads")
@@ -55,7 +55,7 @@ class Place:
 
     def under_roost(self, *options: str) -> tuple[str, ...]:
         # An instance of its own: the bench neither joins nor disturbs the user's.
-        name = self.instance + "".join(options).replace("--", "-")
+        name = "-".join([self.instance, *options]).replace("--", "")
         return (self.roost, "run", "--instance", name, *options, "--")
 
 
@@ -101,8 +101,9 @@ def _nested_case(place: Place, problem: str, runtime: str, outer: int, inner: in
     if outer * inner <= cores:
         target = Target(over=LINUX, at_least=0.98)
     elif runtime in WAITS_VISIBLE:
-        target = Target(over=IDEAL, at_least=0.95)
+        target = Target(over=IDEAL, at_least=0.95, of=ADAPT if inner > 1 else ROOST)
     if inner > 1:
+        variants.append(Variant(ADAPT, place.under_roost("--blas", "adapt") + command))
         alone = nested_command(place, problem, runtime, 1, inner)
         one_core = ("taskset", "-c", str(machine.first_core()))
         variants.append(Variant(BOUND, one_core + alone, scale=cores, rounds=1))
@@ -199,5 +200,6 @@ def rivals(place: Place) -> list[Case]:
                     Variant("OMP_NUM_THREADS=1", default, {"OMP_NUM_THREADS": "1"}),
                     Variant("inner = cores", limited),
                     Variant(ROOST, place.under_roost() + same),
+                    Variant(ADAPT, place.under_roost("--blas", "adapt") + same),
                 )))
     return cases

@@ -6,6 +6,7 @@ import statistics
 from dataclasses import dataclass, field, replace
 
 IDEAL, LINUX, ROOST, BOUND = "ideal", "linux", "roost", "bound"
+ADAPT = "adapt"  # Roost with --blas adapt
 
 # Roost counts as slower than Linux below this ratio of medians.
 LOSS = 0.98
@@ -29,14 +30,17 @@ class Target:
     over: str  # LINUX or IDEAL
     at_least: float | None = None
     added_ns_at_most: float | None = None  # for costs in ns, instead of a ratio
+    of: str = ROOST
 
     def text(self) -> str:
         if self.added_ns_at_most is not None:
             return f"at most {self.added_ns_at_most:g} ns over {NAMES[self.over]}"
-        return f"at least {self.at_least:.3g} of {NAMES[self.over]}"
+        how = "" if self.of == ROOST else f" with {NAMES[self.of]}"
+        return f"at least {self.at_least:.3g} of {NAMES[self.over]}{how}"
 
 
-NAMES = {IDEAL: "the ideal", LINUX: "Linux", ROOST: "Roost", BOUND: "the bound"}
+NAMES = {IDEAL: "the ideal", LINUX: "Linux", ROOST: "Roost", BOUND: "the bound",
+         ADAPT: "--blas adapt"}
 
 
 @dataclass(frozen=True)
@@ -131,5 +135,5 @@ class Result:
         if target.added_ns_at_most is not None:
             roost, other = self.median(ROOST), self.median(target.over)
             return None not in (roost, other) and roost - other > target.added_ns_at_most
-        ratio = self.ratio(ROOST, target.over)
+        ratio = self.ratio(target.of, target.over)
         return ratio is not None and ratio < target.at_least

@@ -1,3 +1,4 @@
+// CallWidth against callers of all kinds, as a look at the instance would find them.
 #include "policy/call_width.h"
 
 #include <gtest/gtest.h>

@@ -1,3 +1,5 @@
+// Finds BLAS libraries among the loaded objects, and a helper thread that sets the width of their
+// calls.
 #include "preload/blas.h"
 
 #include <dlfcn.h>
@@ -83,6 +85,9 @@ struct Paths {
   unsigned count;
   char text[kMaxLibraries][512];
 };
+bool contains(const char* text, const char* part) {
+  return memmem(text, strlen(text), part, strlen(part)) != nullptr;
+}
 int collect(dl_phdr_info* info, std::size_t, void* data) {
   auto& paths = *static_cast<Paths*>(data);
   if (!paths.collecting && info->dlpi_adds == paths.adds) return 1;  // nothing was loaded since
@@ -90,9 +95,10 @@ int collect(dl_phdr_info* info, std::size_t, void* data) {
   paths.adds = info->dlpi_adds;
   const char* slash = strrchr(info->dlpi_name, '/');
   const char* name = slash ? slash + 1 : info->dlpi_name;
-  if (!strstr(name, "blas") && !strstr(name, "blis")) return 0;
-  if (paths.count < kMaxLibraries && strlen(info->dlpi_name) < sizeof paths.text[0])
-    strcpy(paths.text[paths.count++], info->dlpi_name);
+  std::size_t length = strlen(info->dlpi_name);
+  if (paths.count == kMaxLibraries || length >= sizeof paths.text[0]) return 0;
+  if (contains(name, "blas") || contains(name, "blis"))
+    memcpy(paths.text[paths.count++], info->dlpi_name, length + 1);
   return 0;
 }
 
