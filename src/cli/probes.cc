@@ -29,21 +29,7 @@ volatile sig_atomic_t trapped;
 
 void on_trap(int, siginfo_t*, void*) {
   selector = 0;
-  trapped = 1;
-}
-
-// In a child: 0 if a call was trapped and the program went on, else what prctl answered.
-int trap_one_call() {
-  struct sigaction action = {};
-  action.sa_sigaction = on_trap;
-  action.sa_flags = SA_SIGINFO;
-  sigaction(SIGSYS, &action, nullptr);
-  long result = os::raw_syscall(SYS_prctl, kSetSyscallUserDispatch, 1, 0, 0, os::arg(&selector));
-  if (result != 0) return static_cast<int>(-result);
-  selector = 1;
-  os::raw_syscall(SYS_getpid);
-  selector = 0;
-  return trapped ? 0 : ENOSYS;
+  trapped = trapped + 1;
 }
 
 }  // namespace
@@ -61,10 +47,26 @@ Probe probe_pidfd() {
 
 Probe probe_close_range() { return judge(os::raw_syscall(kCloseRange, ~0u, ~0u, 0)); }
 
+int trap_calls(unsigned count) {
+  struct sigaction action = {};
+  action.sa_sigaction = on_trap;
+  action.sa_flags = SA_SIGINFO;
+  sigaction(SIGSYS, &action, nullptr);
+  trapped = 0;
+  long result = os::raw_syscall(SYS_prctl, kSetSyscallUserDispatch, 1, 0, 0, os::arg(&selector));
+  if (result != 0) return static_cast<int>(-result);
+  for (unsigned i = 0; i < count; ++i) {
+    selector = 1;
+    os::raw_syscall(SYS_getpid);
+  }
+  selector = 0;
+  return static_cast<unsigned>(trapped) == count ? 0 : ENOSYS;
+}
+
 Probe probe_syscall_user_dispatch() {
   pid_t child = fork();
   if (child < 0) return Probe::forbidden;
-  if (child == 0) os::raw_syscall(SYS_exit_group, trap_one_call());
+  if (child == 0) os::raw_syscall(SYS_exit_group, trap_calls(1));
   int status = 0;
   while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
   }

@@ -158,9 +158,10 @@ void LinuxScheduler::starts(ThreadIndex thread, ThreadIndex parent) {
 }
 
 void LinuxScheduler::wakes(ThreadIndex thread, ThreadIndex waker) {
-  world_->charge(world_->costs().wake_call);
   CoreIndex waker_core = waker == kNoThread ? kNoCore : world_->core_of(waker);
-  add(place_woken(entities_[thread].core, waker_core), thread);
+  CoreIndex core = place_woken(entities_[thread].core, waker_core);
+  world_->charge(idle(core) ? world_->costs().wake_call : world_->costs().wake_busy);
+  add(core, thread);
 }
 
 void LinuxScheduler::blocks(ThreadIndex thread) {

@@ -33,6 +33,7 @@ struct Costs {
   Nanoseconds switch_threads;  // the kernel switches from one thread to another on a core
   Nanoseconds handoff;         // futex wake and wait on one core, from one thread to the next
   Nanoseconds wake_call;       // the waker's part of a wake-up
+  Nanoseconds wake_busy;       // the same if the core does not have to be told: it is in use
   Nanoseconds wake_halted;     // from a wake-up until a thread runs on a halted core
   Nanoseconds wake_polling;    // the same on a core that spins
   Nanoseconds yield_alone;     // sched_yield with nobody else

@@ -25,6 +25,7 @@ inline Machine round_machine(unsigned cores, unsigned nodes = 1) {
   machine.costs = {.switch_threads = 1700,
                    .handoff = 2700,
                    .wake_call = 1500,
+                   .wake_busy = 1500,
                    .wake_halted = 20'000,
                    .wake_polling = 3000,
                    .yield_alone = 630,

@@ -1,0 +1,110 @@
+// `roost sim calibrate`: measures the machine it runs on and writes it as one for `roost sim`.
+#include <fmt/format.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <filesystem>
+
+#include "cli/calibration.h"
+#include "cli/error.h"
+#include "cli/own_cores.h"
+#include "cli/progress.h"
+#include "cli/sim.h"
+#include "topo/hwloc_host.h"
+
+namespace roost::cli {
+namespace {
+
+struct Effort {
+  unsigned rounds;
+  Nanoseconds duration;
+};
+constexpr Effort kThorough{7, 100'000'000};
+constexpr Effort kQuick{3, 10'000'000};
+
+// The child of probe_under_roost().
+int probe(const Effort& effort) {
+  fmt::print("{} {}\n", *probe_handoff(effort.duration), *probe_create(effort.duration));
+  return 0;
+}
+
+// What a hand-off and a thread's start cost under Roost, on one core; nothing if it cannot run.
+void probe_under_roost(const SimOptions& options, Figures& figures) {
+  std::error_code error;
+  std::string self = std::filesystem::read_symlink("/proc/self/exe", error);
+  if (error || self.find('\'') != std::string::npos) return;
+  std::string command = fmt::format(
+      "'{0}' run --instance calibrate-{1} --cores 1 -- '{0}' sim calibrate --probe {2} 2>/dev/null",
+      self, getpid(), options.quick ? "--quick" : "");
+  std::FILE* output = popen(command.c_str(), "re");
+  if (!output) return;
+  double handoff = 0, create = 0;
+  bool read = std::fscanf(output, "%lf %lf", &handoff, &create) == 2;
+  if (pclose(output) != 0 || !read) return;
+  figures.add("handoff", "ns", "the same under Roost", handoff);
+  figures.add("reuse", "ns", "pthread_create of a thread that Roost has kept", create);
+}
+
+std::string table(const Figures& figures) {
+  std::string text =
+      fmt::format("{:<18} {:>9} {:>9} {:>9}  {:<8}\n", "", "median", "least", "greatest", "unit");
+  for (const std::string& name : figures.order) {
+    const Figure& figure = figures.by_name.at(name);
+    text += fmt::format("{:<18} {:>9.5g} {:>9.5g} {:>9.5g}  {:<8}  {}\n", name, figure.median(),
+                        figure.values.front(), figure.values.back(), figure.unit, figure.what);
+  }
+  return text;
+}
+
+// Before minutes of measuring: whether the file can be written. Leaves none that was not there.
+void check_writable(const std::string& path) {
+  bool is_new = !std::filesystem::exists(path);
+  std::FILE* file = std::fopen(path.c_str(), "ae");
+  if (!file) die(kFailed, "{}: cannot be written", path);
+  std::fclose(file);
+  if (is_new) std::remove(path.c_str());
+}
+
+}  // namespace
+
+int sim_calibrate(const SimOptions& options) {
+  const Effort& effort = options.quick ? kQuick : kThorough;
+  if (options.probe) return probe(effort);
+  if (!options.machine.empty() || !options.policies.empty() || !options.set.empty() ||
+      !options.trace.empty() || !options.json.empty() || options.check) {
+    die(kWrongUsage, "roost sim calibrate takes --out and --quick, and no options of a simulation");
+  }
+  if (getenv("ROOST_INSTANCE"))
+    die(kWrongUsage, "roost sim calibrate measures the kernel; start it outside of roost run");
+  if (!options.out.empty()) check_writable(options.out);
+  Machine machine;
+  if (machine_from_hwloc(own_mask(), machine) != 0)
+    die(kFailed, "hwloc cannot tell this machine's topology");
+  double load = 0;
+  if (getloadavg(&load, 1) == 1 && load > 0.25 * machine.n_cores)
+    warn("other programs run here (load {:.1f}): costs will be measured too high", load);
+
+  Bench bench{machine, effort.duration};
+  unsigned steps =
+      static_cast<unsigned>(kernel_measurements().size() + processor_measurements().size());
+  Progress progress(std::size_t{effort.rounds} * steps);
+  Figures figures =
+      measure(bench, effort.rounds, [&](const std::string& name) { progress.next(name); });
+  for (unsigned round = 0; round < effort.rounds; ++round) probe_under_roost(options, figures);
+  progress.clear();
+
+  fmt::print("{}", table(figures));
+  if (!figures.has("handoff"))
+    warn("Roost itself could not be measured (roost doctor says why); its costs are assumed");
+  if (options.out.empty()) {
+    fmt::print("\n--out FILE writes these as a machine for roost sim --machine FILE.\n");
+    return 0;
+  }
+  std::string name = std::filesystem::path(options.out).stem();
+  write_text(options.out, machine_file(machine, figures, name, effort.rounds));
+  fmt::print("\nWritten: {}\n", options.out);
+  return 0;
+}
+
+}  // namespace roost::cli
