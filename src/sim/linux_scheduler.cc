@@ -51,7 +51,11 @@ void LinuxScheduler::update(RunQueue& rq) {
       ran -= part;
     }
   }
-  entities_[rq.running].vruntime += ran;
+  Entity& running = entities_[rq.running];
+  running.vruntime += ran;
+  if (running.vruntime < running.deadline) return;
+  running.deadline = running.vruntime + slice();
+  rq.slice_over = true;
 }
 
 // place_entity(): keeps the lag it left with, so that it neither gains nor loses by having slept.
@@ -108,6 +112,7 @@ void LinuxScheduler::run(CoreIndex core, ThreadIndex thread, Nanoseconds latency
   RunQueue& rq = queues_[core];
   rq.by_deadline.erase({entities_[thread].deadline, thread});
   rq.running = thread;
+  rq.slice_over = false;
   rq.since = rq.run_since = world_->now();
   world_->dispatch(core, thread, latency);
 }
@@ -141,13 +146,14 @@ void LinuxScheduler::next(CoreIndex core, Nanoseconds cost) {
   run(core, best, cost);
 }
 
+// check_preempt_wakeup_fair(): a running thread that is eligible keeps the core until its slice is
+// over (RUN_TO_PARITY); else the woken one takes it, if it is the one to pick.
 void LinuxScheduler::check_preemption(CoreIndex core, ThreadIndex woken) {
   RunQueue& rq = queues_[core];
   update(rq);
-  const Entity& entity = entities_[woken];
-  if (!eligible(rq, entity.vruntime)) return;
-  if (entity.deadline >= entities_[rq.running].deadline) return;
-  resched(core, world_->costs().switch_threads);
+  bool keeps = eligible(rq, entities_[rq.running].vruntime);
+  if (rq.slice_over || (!keeps && first(rq) == woken))
+    resched(core, world_->costs().switch_threads);
 }
 
 void LinuxScheduler::starts(ThreadIndex thread, ThreadIndex parent) {
@@ -177,16 +183,17 @@ void LinuxScheduler::blocks(ThreadIndex thread) {
 
 void LinuxScheduler::ends(ThreadIndex thread) { blocks(thread); }
 
-// A core all of whose eligible threads wait by yielding turns from one to the other until somebody
-// else is eligible. Nothing comes of these turns, so they are not simulated one by one: the thread
-// that yields just now stands for all, until that time or until something changes (World::kick).
+// A core all of whose threads wait by yielding turns from one to the other. Nothing comes of these
+// turns, so they are not simulated one by one: the thread that yields just now stands for all,
+// until something changes (World::kick). The same on older kernels, where a thread loses nothing by
+// a yield, while all others are not eligible: until the first of them is.
 bool LinuxScheduler::rest_while_all_wait(CoreIndex core) {
   RunQueue& rq = queues_[core];
   Nanoseconds until = kForever;
   for (const auto& [deadline, thread] : rq.by_deadline) {
     if (world_->waits_by_yielding(thread)) continue;
     Virtual vruntime = entities_[thread].vruntime;
-    if (eligible(rq, vruntime)) return false;
+    if (world_->machine().yield_forfeits || eligible(rq, vruntime)) return false;
     // Each nanosecond that passes adds one to the sum, whoever runs.
     Virtual missing = vruntime * static_cast<Virtual>(rq.n()) - rq.sum;
     until = std::min(until, static_cast<Nanoseconds>(missing));
@@ -197,8 +204,19 @@ bool LinuxScheduler::rest_while_all_wait(CoreIndex core) {
   return true;
 }
 
-// yield_task_fair(): the deadline moves by a slice, and since v6.18 the thread also forfeits what
-// it was owed up to its deadline. It goes on if nobody else is eligible.
+// yield_task_fair(). Since v6.18 an eligible thread gives up what is left of its slice and asks for
+// the next one: its vruntime, and so the queue's average, moves on at once. Before, only its
+// deadline moved by a slice.
+void LinuxScheduler::give_up_slice(RunQueue& rq, Entity& self) {
+  if (world_->machine().yield_forfeits) {
+    if (!eligible(rq, self.vruntime)) return;
+    rq.sum += self.deadline - self.vruntime;
+    self.vruntime = self.deadline;
+  }
+  self.deadline += slice();
+}
+
+// The thread goes on if the kernel picks it again; if it waits, it then yields again.
 bool LinuxScheduler::yields(ThreadIndex thread, bool waiting) {
   CoreIndex core = world_->core_of(thread);
   RunQueue& rq = queues_[core];
@@ -207,19 +225,19 @@ bool LinuxScheduler::yields(ThreadIndex thread, bool waiting) {
   rq.resting = waiting && rest_while_all_wait(core);
   if (rq.resting) return false;
   Entity& self = entities_[thread];
-  if (world_->machine().yield_forfeits && eligible(rq, self.vruntime)) {
-    rq.sum += self.deadline - self.vruntime;
-    self.vruntime = self.deadline;
+  for (Nanoseconds cost = world_->costs().yield_switch;; cost += world_->costs().yield_alone) {
+    give_up_slice(rq, self);
+    ThreadIndex best = first(rq);
+    bool again = best == kNoThread ||
+                 (eligible(rq, self.vruntime) && self.deadline < entities_[best].deadline);
+    if (again && waiting) continue;
+    if (again) return false;
+    account_use(core);
+    world_->take_off(core);
+    put_back(rq);
+    run(core, best, cost);
+    return true;
   }
-  self.deadline += slice();
-  ThreadIndex best = first(rq);
-  if (best == kNoThread) return false;
-  if (eligible(rq, self.vruntime) && self.deadline < entities_[best].deadline) return false;
-  account_use(core);
-  world_->take_off(core);
-  put_back(rq);
-  run(core, best, world_->costs().yield_switch);
-  return true;
 }
 
 void LinuxScheduler::released(ThreadIndex thread) { world_->kick(entities_[thread].core); }
@@ -238,11 +256,7 @@ void LinuxScheduler::tick(CoreIndex core) {
   if (rq.n() < 2) return;
   ++rq.ticks;
   update(rq);
-  Entity& running = entities_[rq.running];
-  if (running.vruntime >= running.deadline) {
-    running.deadline = running.vruntime + slice();
-    resched(core, world_->costs().switch_threads);
-  }
+  if (rq.slice_over) resched(core, world_->costs().switch_threads);
   push_away(core, rq.ticks % 4 == 0);
   if (rq.n() >= 2) ensure_tick(core);
 }

@@ -45,10 +45,11 @@ class LinuxScheduler : public Scheduler {
   struct RunQueue {
     std::set<std::pair<Virtual, ThreadIndex>> by_deadline;  // without the running thread
     ThreadIndex running = kNoThread;
-    Virtual sum = 0;        // of all vruntimes, the running thread's included
-    Virtual zero = 0;       // average when it was last not empty
-    Nanoseconds since = 0;  // vruntime of the running thread is up to date
-    bool resting = false;   // the running thread stands for all that wait by yielding
+    Virtual sum = 0;          // of all vruntimes, the running thread's included
+    Virtual zero = 0;         // average when it was last not empty
+    Nanoseconds since = 0;    // vruntime of the running thread is up to date
+    bool slice_over = false;  // of the running thread
+    bool resting = false;     // the running thread stands for all that wait by yielding
     bool ticking = false;
     unsigned ticks = 0;
     Nanoseconds idle_since = 0;
@@ -78,6 +79,7 @@ class LinuxScheduler : public Scheduler {
   void leave(RunQueue&, ThreadIndex);  // not the running thread's place in the tree
   ThreadIndex first(const RunQueue&) const;
   bool rest_while_all_wait(CoreIndex);
+  void give_up_slice(RunQueue&, Entity&);
   void put_back(RunQueue&);
   void run(CoreIndex, ThreadIndex, Nanoseconds latency);
   void resched(CoreIndex, Nanoseconds cost);

@@ -58,6 +58,45 @@ TEST(World, a_waiter_that_still_spins_is_woken_faster) {
   EXPECT_EQ(result.time, 31'520u + 3'000 + 20 + 20 + 10'000);
 }
 
+// Yields on Linux 6.18, one core. Thread 0 waits at a barrier by yielding, thread 1 gets there
+// after 10,000,000. Both begin with half a slice: deadlines 2,000,000. Thread 0 runs from 0, is
+// awake at 20,000, and yields: ahead of the average, it gives nothing up, and thread 1 computes
+// from 20,000 + 1,700 on. At the tick at 4,000,000 thread 1 has a vruntime of 3,980,000, its slice
+// is over (next deadline 7,980,000) and thread 0 runs, after a switch of 1,700 and its 20 at the
+// barrier. At 4,001,720, with a vruntime of 21,720, it yields: it is eligible and gives up what is
+// left until 2,000,000; thread 1 is not eligible yet (twice 3,980,000 above the sum of 5,980,000).
+// So it yields again, 630 later: vruntime 6,000,000, the sum is 9,980,000, and thread 1 goes on at
+// 4,001,720 + 630 + 1,700 = 4,004,050, after a pause of 4,050. At the tick at 8,000,000 its
+// vruntime is 3,980,000 + 3,998,280, short of its deadline by 1,720, so it keeps the core until it
+// is done, at 21,700 + 10,000,000 + 4,050 = 10,025,750. It opens the barrier and ends; thread 0
+// runs after a switch of 1,700, sees the line in 200, and ends.
+TEST(World, linux_yields_by_giving_up_slices) {
+  Machine machine = round_machine(1);
+  machine.yield_forfeits = true;
+  RunResult result = run_script(
+      machine, "linux",
+      {{"waits", {"yield_barrier b"}, 1}, {"works", {"compute 10M", "yield_barrier b"}, 1}},
+      {{"b", 2}});
+  EXPECT_EQ(result.time, 10'025'750u + 1'700 + 200);
+}
+
+// The same on older kernels, where a yield moves the deadline alone. At 4,001,720 thread 1 is not
+// eligible (twice 3,980,000 above the sum of 4,001,720), so thread 0 goes on yielding until it is,
+// 3,958,280 later at 7,960,000; its next yield, 630 later, comes after the pause, and thread 1 goes
+// on at 7,960,630 + 1,700. It has computed 4,000,000 - 21,700 until the tick; at the tick at
+// 8,000,000 its vruntime is 3,980,000 + 39,370, and at 12,000,000 it is 8,019,370, past its
+// deadline of 7,980,000: thread 0 runs for a while again. It was behind by 8,019,370 - 3,980,630 =
+// 4,038,740 and runs, from 12,000,000 on, until it has caught up, and 630 to its next yield: thread
+// 1 goes on at 12,000,000 + 4,038,740 + 630 + 1,700. It has computed 3,978,300 + (12,000,000 -
+// 7,962,330) = 8,015,970 and needs 1,984,030 more.
+TEST(World, linux_yields_before_6_18_cost_a_turn) {
+  RunResult result = run_script(
+      1, "linux",
+      {{"waits", {"yield_barrier b"}, 1}, {"works", {"compute 10M", "yield_barrier b"}, 1}},
+      {{"b", 2}});
+  EXPECT_EQ(result.time, 16'041'070u + 1'984'030 + 1'700 + 200);
+}
+
 TEST(World, spinning_threads_meet_at_a_barrier) {
   for (const char* policy : {"linux", "coop"}) {
     for (const char* barrier : {"barrier b", "spin_barrier b", "yield_barrier b"}) {
