@@ -10,6 +10,7 @@
 #include <atomic>
 #include <thread>
 
+#include "base/world.h"
 #include "cli/calibration.h"
 #include "cli/pinned.h"
 #include "cli/probes.h"
@@ -295,6 +296,10 @@ std::optional<double> lock(const Bench& bench) {
          2;
 }
 
+std::optional<double> pause(const Bench& bench) {
+  return time_each(bench.duration, [] { cpu_pause(); });
+}
+
 }  // namespace
 
 std::optional<double> probe_handoff(Nanoseconds duration) {
@@ -320,6 +325,7 @@ std::vector<Measurement> kernel_measurements() {
       {"create", "ns", "pthread_create, the creator's part", create},
       {"fork_process", "ns", "posix_spawn, the parent's part", fork_process},
       {"lock", "ns", "mutex lock or unlock without contention", lock},
+      {"pause", "ns", "the pause instruction of busy-waiting loops", pause},
   };
 }
 

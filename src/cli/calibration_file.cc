@@ -132,6 +132,7 @@ void write_costs(Writer& out, const Figures& figures) {
   }
   out.measured("fork_process", 0, 500'000);
   out.measured("lock", 1, 20);
+  out.measured("pause", 0, 25);
   out.measured("cache_line", 0, 200);
   std::string refills;
   double nearer = 0;  // of the distances that this machine does not have

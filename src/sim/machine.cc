@@ -89,6 +89,7 @@ void read_costs(Machine& machine, TomlReader reader) {
     machine.costs.*cost.field = static_cast<Nanoseconds>(reader.integer(cost.key, 0, kSecond));
   machine.costs.wake_busy = static_cast<Nanoseconds>(reader.integer_or(
       "wake_busy", static_cast<std::int64_t>(machine.costs.wake_call), 0, kSecond));
+  machine.costs.pause = static_cast<Nanoseconds>(reader.integer_or("pause", 25, 0, kSecond));
   std::vector<std::int64_t> refill = reader.integers("refill_per_kib", 0, 1'000'000);
   if (refill.size() != kDistances - 1) {
     reader.refuse("refill_per_kib",

@@ -44,6 +44,7 @@ struct Costs {
   Nanoseconds reuse;           // the same with a thread from Roost's cache
   Nanoseconds fork_process;    // fork and exec, paid by the parent
   Nanoseconds lock;            // lock or unlock without contention
+  Nanoseconds pause;           // the instruction that busy-waiting loops make
   Nanoseconds cache_line;      // a written line seen by a core that polls it
   Nanoseconds refill_per_kib[kDistances];  // refill of a KiB of working set after a migration
 };

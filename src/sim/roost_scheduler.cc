@@ -61,8 +61,10 @@ Nanoseconds RoostScheduler::wake_latency(CoreIndex core) const {
 }
 
 // `thread`, READY and in nobody's queue, asks for a core. If it gets an idle one without having
-// slept, it goes on after `latency_if_idle`.
-void RoostScheduler::make_ready(ThreadIndex thread, Nanoseconds latency_if_idle) {
+// slept, it goes on after `latency_if_idle`, or sooner where a thread that has ended spins: that is
+// the one that is used again (the thread cache).
+void RoostScheduler::make_ready(ThreadIndex thread, Nanoseconds latency_if_idle,
+                                Nanoseconds latency_if_kept) {
   Record& record = records_[thread];
   ledger_->make_ready(thread);
   if (state(thread) == State::running) {
@@ -72,7 +74,8 @@ void RoostScheduler::make_ready(ThreadIndex thread, Nanoseconds latency_if_idle)
     };
     CoreIndex core = roost::core_of(record.state.load());
     if (queued(below_[core])) return;
-    Nanoseconds latency = latency_if_idle;
+    bool kept = world_->polls(core) && below_[core].spinner == kNoThread;
+    Nanoseconds latency = kept ? std::min(latency_if_idle, latency_if_kept) : latency_if_idle;
     if (record.pinned_to != core) {
       latency += world_->costs().affinity;
       record.pinned_to = core;
@@ -188,8 +191,7 @@ void RoostScheduler::starts(ThreadIndex thread, ThreadIndex parent) {
   record.state.store(static_cast<std::uint32_t>(State::external));
   act_as(world_->acting());
   hold_ready(record, me_);
-  Nanoseconds latency = world_->costs().wake_halted;
-  make_ready(thread, latency);
+  make_ready(thread, world_->costs().wake_halted, world_->costs().cache_line);
 }
 
 void RoostScheduler::wakes(ThreadIndex thread, ThreadIndex waker) {
@@ -200,7 +202,7 @@ void RoostScheduler::wakes(ThreadIndex thread, ThreadIndex waker) {
   if (below_[last].spinner == thread) spins_on = last;
   if (!unpark(records_[thread], me_)) return;
   Nanoseconds latency =
-      spins_on != kNoCore ? world_->costs().wake_polling : world_->costs().wake_halted;
+      spins_on != kNoCore ? world_->costs().cache_line : world_->costs().wake_halted;
   if (spins_on != kNoCore) below_[last].spinner = kNoThread;
   make_ready(thread, latency);
 }

@@ -38,6 +38,7 @@ class RoostScheduler : public Scheduler {
   bool keeps_threads() const override { return true; }
   Nanoseconds finds_spinning_after() const override { return kTick; }
   Nanoseconds yields_again_after() const override { return kYieldsAgain; }
+  unsigned watches_mutex_for() const override { return 40; }  // preload/mutex.cc
   bool traps() const override { return true; }
   bool is_work_conserving() const override { return true; }
 
@@ -91,7 +92,7 @@ class RoostScheduler : public Scheduler {
   State state(ThreadIndex thread) const { return state_of(records_[thread].state.load()); }
   void act_as(ThreadIndex);
   void grow();
-  void make_ready(ThreadIndex, Nanoseconds latency_if_idle);
+  void make_ready(ThreadIndex, Nanoseconds latency_if_idle, Nanoseconds latency_if_kept = ~0ull);
   void woken(ThreadIndex);
   void run(CoreIndex, ThreadIndex, Nanoseconds latency);
   void share(CoreIndex, ThreadIndex, bool first);

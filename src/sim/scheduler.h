@@ -43,6 +43,8 @@ class Scheduler {
   // A waiting thread that yields in vain tries again after this time at the latest; 0: only if
   // something is queued on its core (World::kick).
   virtual Nanoseconds yields_again_after() const { return 0; }
+  // So many `pause` instructions long a thread watches a held mutex before it blocks.
+  virtual unsigned watches_mutex_for() const { return 0; }
   // System calls outside libc cost a trap.
   virtual bool traps() const { return false; }
   // Ready threads whose core another thread shares; they do not count as waiting for a core.

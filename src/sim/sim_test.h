@@ -36,6 +36,7 @@ inline Machine round_machine(unsigned cores, unsigned nodes = 1) {
                    .reuse = 2000,
                    .fork_process = 500'000,
                    .lock = 20,
+                   .pause = 25,
                    .cache_line = 200,
                    .refill_per_kib = {}};
   machine.kernel_tick = 4'000'000;

@@ -102,6 +102,7 @@ class World {
   enum class Phase : std::uint8_t {
     next,      // does its next op
     retry,     // was woken to try the mutex of its op again
+    watching,  // sees whether the mutex of its op becomes free soon
     released,  // was served what it waited for
     spin,      // busy-waits
     spin_yield,
@@ -155,6 +156,7 @@ class World {
   };
   struct Mutex {
     ThreadIndex owner = kNoThread;
+    std::vector<ThreadIndex> watching;
     std::deque<Waiting> waiters;
   };
   struct Semaphore {
@@ -196,6 +198,7 @@ class World {
   // These return false if the thread has stopped, or has something to execute first.
   bool do_op(Thread&, ThreadIndex);
   bool lock(Thread&, ThreadIndex, std::uint32_t mutex);
+  bool watch_mutex(Thread&, ThreadIndex, Mutex&);
   void unlock(Thread&, std::uint32_t mutex);
   void signal(Thread&, const Op&);
   bool arrive(Thread&, ThreadIndex, const Op&);

@@ -33,6 +33,7 @@ void World::step(ThreadIndex index) {
         goes_on = do_op(thread, index);
         break;
       case Phase::retry:
+      case Phase::watching:
         goes_on = lock(thread, index, program_.scripts[thread.script].ops[thread.pc].object);
         break;
       case Phase::released:
@@ -183,6 +184,7 @@ bool World::lock(Thread& thread, ThreadIndex index, std::uint32_t number) {
   auto own = std::find_if(mutex.waiters.begin(), mutex.waiters.end(),
                           [&](const Waiting& w) { return w.thread == index; });
   if (mutex.owner == kNoThread) {
+    std::erase(mutex.watching, index);
     mutex.owner = index;
     if (own != mutex.waiters.end()) {
       mutex.waiters.erase(own);
@@ -192,6 +194,7 @@ bool World::lock(Thread& thread, ThreadIndex index, std::uint32_t number) {
     ++thread.pc;
     return true;
   }
+  if (watch_mutex(thread, index, mutex)) return false;
   if (own != mutex.waiters.end()) {
     own->woken = false;  // keeps its place
   } else {
@@ -202,10 +205,35 @@ bool World::lock(Thread& thread, ThreadIndex index, std::uint32_t number) {
   return block(thread, index);
 }
 
-// Wakes the oldest waiter, who tries again, unless it is on its way already.
+// A thread that has just come to a held mutex does not block at once, since its holder may be done
+// before another thread would run here. False if it has watched for long enough, or never does.
+bool World::watch_mutex(Thread& thread, ThreadIndex index, Mutex& mutex) {
+  if (thread.phase == Phase::watching) {
+    std::erase(mutex.watching, index);
+    return false;
+  }
+  if (thread.phase == Phase::retry || n_cores() < 2) return false;
+  Nanoseconds patience = scheduler_.watches_mutex_for() * machine_.costs.pause;
+  if (patience == 0) return false;
+  thread.overhead += patience;
+  thread.phase = Phase::watching;
+  mutex.watching.push_back(index);
+  arm(thread.core);
+  return true;
+}
+
+// Who watches the mutex sees it free. Wakes the oldest waiter, who tries again, unless it is on its
+// way already.
 void World::unlock(Thread& thread, std::uint32_t number) {
   Mutex& mutex = mutexes_[number];
   mutex.owner = kNoThread;
+  for (ThreadIndex watching : mutex.watching) {
+    Thread& other = threads_[watching];
+    if (other.core == kNoCore) continue;
+    settle(other.core);
+    other.overhead = std::min(other.overhead, machine_.costs.cache_line);
+    arm(other.core);
+  }
   thread.overhead += machine_.costs.lock;
   if (mutex.waiters.empty() || mutex.waiters.front().woken) return;
   mutex.waiters.front().woken = true;

@@ -41,21 +41,41 @@ TEST(World, linux_shares_a_core_by_ticks) {
 
 // A mutex held for 100,000 of 100,000 by two threads on two cores, once each. Both start at 21,500
 // (wake-up and affinity) and take the lock at once: thread 0 at 0 in event order. Costs of lock and
-// unlock (20) are paid with the next step. Thread 1 finds it taken and blocks; with nobody to run
-// it spins for 50,000 on its core, and sleeps. Thread 0 holds it from 21,500 for 100,020 (its own
-// lock's 20 first), unlocks at 121,520, pays 20 + 150 for making thread 1 ready + 1,500 for the
-// wake-up (pinned there already), and ends. Thread 1 wakes from its halt at 121,520 + 20,000, pays
-// the 20 of its first try and 20 of the second, and computes 100,000.
+// unlock (20) are paid with the next step. Thread 1 finds it taken, watches it for 1,000 (40
+// pauses) and blocks; with nobody to run it spins for 50,000 on its core, and sleeps. Thread 0
+// holds it from 21,500 for 100,020 (its own lock's 20 first), unlocks at 121,520, pays 20 + 150 for
+// making thread 1 ready + 1,500 for the wake-up (pinned there already), and ends. Thread 1 wakes
+// from its halt at 121,520 + 20,000, pays 20 for the try before it blocked and 20 for the one now,
+// and computes 100,000.
 TEST(World, a_waiter_gets_the_mutex_when_it_is_free) {
   RunResult result = run_script(2, "coop", {{"main", {"lock m", "compute 100k", "unlock m"}, 2}});
   EXPECT_EQ(result.time, 121'520u + 20'000 + 20 + 20 + 100'000);
 }
 
-// The same with the lock held so briefly (10,000) that thread 1 still spins: its wake-up takes
-// 3,000. Thread 0: 21,500 + 20 + 10,000 = 31,520.
+// The same with the lock held so briefly (10,000) that thread 1 still spins, and sees that it may
+// go on in 200. Thread 0: 21,500 + 20 + 10,000 = 31,520.
 TEST(World, a_waiter_that_still_spins_is_woken_faster) {
   RunResult result = run_script(2, "coop", {{"main", {"lock m", "compute 10k", "unlock m"}, 2}});
-  EXPECT_EQ(result.time, 31'520u + 3'000 + 20 + 20 + 10'000);
+  EXPECT_EQ(result.time, 31'520u + 200 + 20 + 20 + 10'000);
+}
+
+// Held for 500 only: thread 1 watches it until it is free, at 21,500 + 20 + 500, and takes it after
+// 200 and the 20 of the second try.
+TEST(World, a_mutex_that_is_free_soon_is_watched) {
+  RunResult result = run_script(2, "coop", {{"main", {"lock m", "compute 500", "unlock m"}, 2}});
+  EXPECT_EQ(result.time, 22'020u + 200 + 20 + 500);
+  EXPECT_EQ(result.switches, 2u);
+}
+
+// Thread 0 is awake at 21,500 and starts another for 20,000, which runs on core 1 after 20,000
+// (halted) and 1,500 (affinity), at 63,000, and ends. Thread 0 spins since 41,500, sees that in
+// 200, and starts the next for 2,000: the thread that has ended spins on core 1, so it begins after
+// 200 and 1,500, at 66,900. The third takes as long: 3,900.
+TEST(World, a_kept_thread_starts_where_it_spins) {
+  RunResult result = run_script(
+      2, "coop", {{"main", {"repeat 3", "fork child 1", "join", "again"}, 1}, {"child", {}, 0}});
+  EXPECT_EQ(result.threads, 4u);
+  EXPECT_EQ(result.time, 66'900u + 200 + 3'700 + 200);
 }
 
 // Yields on Linux 6.18, one core. Thread 0 waits at a barrier by yielding, thread 1 gets there
