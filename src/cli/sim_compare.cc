@@ -65,6 +65,8 @@ int sim_compare(const SimOptions& options) {
       sim::find_machine(options.machine.empty() ? scenario.machine : options.machine);
   std::vector<std::string> policies =
       options.policies.empty() ? sim::scheduler_names() : options.policies;
+  // Beside Linux itself only where it was asked for: without turbo it does the same.
+  if (options.policies.empty()) std::erase(policies, "smove");
   sim::RunOptions run;
   run.governor = scenario.governor;
   run.time_limit = scenario.time_limit;

@@ -32,6 +32,9 @@ void LinuxScheduler::account_use(CoreIndex core) {
   Nanoseconds now = world_->now();
   rq.use = decayed(rq.use, now - rq.use_at) + std::min(now - rq.run_since, kHalfLife);
   rq.use = std::min(rq.use, kHalfLife);
+  Nanoseconds tick = world_->machine().kernel_tick;
+  if (placement_ == Placement::smove && now / tick != rq.run_since / tick)
+    rq.tick_mhz = world_->mhz(core);
   rq.use_at = rq.run_since = now;
 }
 

@@ -16,7 +16,11 @@ void LinuxScheduler::attach(World& world) {
   info_ = world.machine().core_info();
   queues_ = std::vector<RunQueue>(world.n_cores());
   crowded_at_.assign(world.n_cores(), kNotCrowded);
-  for (RunQueue& rq : queues_) rq.average_idle = 1'000'000'000;
+  for (RunQueue& rq : queues_) {
+    rq.average_idle = 1'000'000'000;
+    // Before the program, the core was used by others, who left it while it was fast.
+    rq.tick_mhz = world.machine().nominal_mhz;
+  }
 }
 
 // Keeps the list of cores that have somebody to give away.
@@ -55,7 +59,7 @@ void LinuxScheduler::update(RunQueue& rq) {
   running.vruntime += ran;
   if (running.vruntime < running.deadline) return;
   running.deadline = running.vruntime + slice();
-  rq.slice_over = true;
+  rq.slice_over = !rq.by_deadline.empty();  // alone, it just gets the next
 }
 
 // place_entity(): keeps the lag it left with, so that it neither gains nor loses by having slept.
@@ -160,12 +164,14 @@ void LinuxScheduler::starts(ThreadIndex thread, ThreadIndex parent) {
   if (thread >= entities_.size()) entities_.resize(thread + 1);
   entities_[thread] = {};
   CoreIndex from = parent == kNoThread ? kNoCore : world_->core_of(parent);
-  add(place_new(from == kNoCore ? CoreIndex{0} : from), thread);
+  CoreIndex chosen = place_new(from == kNoCore ? CoreIndex{0} : from);
+  add(stay_warm(thread, chosen, from), thread);
 }
 
 void LinuxScheduler::wakes(ThreadIndex thread, ThreadIndex waker) {
   CoreIndex waker_core = waker == kNoThread ? kNoCore : world_->core_of(waker);
   CoreIndex core = place_woken(entities_[thread].core, waker_core);
+  core = stay_warm(thread, core, waker_core);
   world_->charge(idle(core) ? world_->costs().wake_call : world_->costs().wake_busy);
   add(core, thread);
 }
@@ -261,10 +267,12 @@ void LinuxScheduler::tick(CoreIndex core) {
   if (rq.n() >= 2) ensure_tick(core);
 }
 
-void LinuxScheduler::timer(std::uint32_t what, std::uint32_t who, std::uint64_t) {
+void LinuxScheduler::timer(std::uint32_t what, std::uint32_t who, std::uint64_t stamp) {
   auto core = static_cast<CoreIndex>(who);
   if (what == kTick) {
     tick(core);
+  } else if (what == kMoveOn) {
+    if (entities_[who].placements == stamp) move_on(who);
   } else {
     world_->kick(core);
   }

@@ -5,6 +5,10 @@
 // wake-up, v5.9) and EEVDF (v6.6: lag, virtual deadlines, base slice); all threads have nice 0.
 // Simplified: one class of threads, no cgroups, balancing by numbers of threads instead of load,
 // wake-up preemption by deadline alone.
+//
+// With Placement::smove it is S_move (Gouicem et al., as NEST section 2.2 describes it): a thread
+// that is started or woken goes to the core of the one that does so, if the core chosen for it was
+// slow at its last tick; if it does not run there soon, it moves on to that core.
 #pragma once
 
 #include <set>
@@ -17,7 +21,9 @@ namespace roost::sim {
 
 class LinuxScheduler : public Scheduler {
  public:
-  std::string name() const override { return "linux"; }
+  enum class Placement { cfs, smove };
+  explicit LinuxScheduler(Placement placement = Placement::cfs) : placement_(placement) {}
+  std::string name() const override { return placement_ == Placement::cfs ? "linux" : "smove"; }
   void attach(World&) override;
   void starts(ThreadIndex thread, ThreadIndex parent) override;
   void wakes(ThreadIndex thread, ThreadIndex waker) override;
@@ -31,7 +37,7 @@ class LinuxScheduler : public Scheduler {
 
  private:
   using Virtual = std::int64_t;  // virtual time; nice 0 passes it at one a nanosecond
-  enum Timer : std::uint32_t { kTick, kRetryYield };
+  enum Timer : std::uint32_t { kTick, kRetryYield, kMoveOn };
   static constexpr Nanoseconds kForever = ~0ull;
 
   struct Entity {
@@ -41,6 +47,8 @@ class LinuxScheduler : public Scheduler {
     Nanoseconds last_ran = 0;
     CoreIndex core = 0;  // whose queue it is in, or was last
     bool fresh = true;
+    CoreIndex chosen = kNoCore;  // smove: where it goes if it does not run soon
+    std::uint64_t placements = 0;
   };
   struct RunQueue {
     std::set<std::pair<Virtual, ThreadIndex>> by_deadline;  // without the running thread
@@ -58,6 +66,7 @@ class LinuxScheduler : public Scheduler {
     std::uint64_t use = 0;
     Nanoseconds use_at = 0;
     Nanoseconds run_since = 0;
+    std::uint32_t tick_mhz = 0;  // smove: the frequency that the last tick saw
 
     unsigned n() const {
       return static_cast<unsigned>(by_deadline.size()) + (running != kNoThread);
@@ -101,6 +110,11 @@ class LinuxScheduler : public Scheduler {
   std::uint64_t recent_use(CoreIndex) const;
   void account_use(CoreIndex);
 
+  // linux_smove.cc
+  CoreIndex stay_warm(ThreadIndex, CoreIndex chosen, CoreIndex from);
+  void move_on(ThreadIndex);
+
+  Placement placement_;
   World* world_ = nullptr;
   std::vector<CoreInfo> info_;
   std::vector<RunQueue> queues_;

@@ -80,7 +80,7 @@ void collect(RunResult& result, const World& world) {
 }  // namespace
 
 std::vector<std::string> scheduler_names() {
-  std::vector<std::string> names{"linux"};
+  std::vector<std::string> names{"linux", "smove"};
   for (const Policy* const* policy = kPolicies; *policy; ++policy)
     names.emplace_back((*policy)->name);
   return names;
@@ -88,6 +88,8 @@ std::vector<std::string> scheduler_names() {
 
 std::unique_ptr<Scheduler> make_scheduler(const RunOptions& options) {
   if (options.policy == "linux") return std::make_unique<LinuxScheduler>();
+  if (options.policy == "smove")
+    return std::make_unique<LinuxScheduler>(LinuxScheduler::Placement::smove);
   const Policy* policy = find_policy(options.policy.c_str());
   if (!policy) {
     throw InputError(fmt::format("there is no policy '{}'; there are {}", options.policy,

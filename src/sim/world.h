@@ -46,6 +46,7 @@ class World {
   Nanoseconds now() const { return now_; }
   const Machine& machine() const { return machine_; }
   const Costs& costs() const { return machine_.costs; }
+  std::uint32_t mhz(CoreIndex core) const { return frequencies_.mhz(core); }
   CoreIndex n_cores() const { return static_cast<CoreIndex>(cores_.size()); }
   // `thread`, off all cores, goes on on `core`, which is empty, after `latency`.
   void dispatch(CoreIndex core, ThreadIndex thread, Nanoseconds latency);

@@ -117,6 +117,52 @@ TEST(World, linux_yields_before_6_18_cost_a_turn) {
   EXPECT_EQ(result.time, 16'041'070u + 1'984'030 + 1'700 + 200);
 }
 
+// A machine that has not got faster than 500 MHz, half of its nominal frequency, when a test ends.
+Machine slow_machine(unsigned cores) {
+  Machine machine = round_machine(cores);
+  machine.control = FrequencyControl::software;
+  machine.min_mhz = 500;
+  machine.turbo = {{cores, 1000}};
+  machine.frequency_update = 1'000'000'000;
+  return machine;
+}
+
+// S_move. Thread 0 computes for 6,000,000 from 20,000 on and starts another (20,000), for which
+// core 1 is chosen: it is idle since 5,020,000, and the tick at 4,000,000 saw it slow. So the child
+// stays on core 0, and runs there at 6,040,000 + 1,700 for 200,000, as thread 0 waits for it. Its
+// end wakes thread 0 (1,500), for which core 1 is chosen again: it stays, too, and runs after a
+// switch of 1,700.
+TEST(World, smove_stays_on_the_starters_core_if_the_other_is_slow) {
+  std::vector<TestScript> scripts = {{"main", {"compute 3M", "fork child 1", "join"}, 1},
+                                     {"other", {"compute 2500k"}, 1},
+                                     {"child", {"compute 100k"}, 0}};
+  EXPECT_EQ(run_script(slow_machine(2), "smove", scripts).time,
+            6'040'000u + 1'700 + 200'000 + 1'500 + 1'700);
+  // CFS uses the slow core: 20,000 to wake it, twice, as thread 0 finds its own core idle.
+  EXPECT_EQ(run_script(slow_machine(2), "linux", scripts).time,
+            6'040'000u + 20'000 + 200'000 + 20'000);
+}
+
+// The same, but thread 0 computes on: after 50,000 the child moves to core 1, and is done there
+// 20,000 + 400,000 later. It wakes thread 0 (1,500), whose core 0 was slow at its last tick, too,
+// so that it runs on core 1 when the child has ended.
+TEST(World, smove_moves_on_after_a_brief_delay) {
+  RunResult result = run_script(slow_machine(2), "smove",
+                                {{"main", {"compute 3M", "fork child 1", "compute 100k"}, 1},
+                                 {"other", {"compute 2500k"}, 1},
+                                 {"child", {"compute 200k"}, 0}});
+  EXPECT_EQ(result.time, 6'040'000u + 50'000 + 20'000 + 400'000 + 1'500 + 1'700);
+}
+
+TEST(World, smove_is_linux_where_no_core_is_slow) {
+  for (const char* name : {"configure", "convoy"}) {
+    Program program = make_program(find_scenario(name), 1);
+    Machine machine = round_machine(8);
+    EXPECT_EQ(simulate(machine, program, options_for("smove")).time,
+              simulate(machine, program, options_for("linux")).time);
+  }
+}
+
 TEST(World, spinning_threads_meet_at_a_barrier) {
   for (const char* policy : {"linux", "coop"}) {
     for (const char* barrier : {"barrier b", "spin_barrier b", "yield_barrier b"}) {
