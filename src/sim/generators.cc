@@ -135,6 +135,25 @@ void add_team(Program& program, ProcessIndex process, const Settings& set, Rando
   }
 }
 
+// Parallel loops whose threads stop for a memory request now and then, as NuPoCo's model has it
+// (its section 3.3): exponential times between two and at the controller. Several such programs
+// compete.
+void add_loops(Program& program, ProcessIndex process, const Settings& set, Random& random) {
+  std::uint32_t barrier = new_barrier(program, set["threads"]);
+  for (std::uint64_t t = 0; t < set["threads"]; ++t) {
+    Steps steps(program, "member");
+    steps.repeat(set["loops"]);
+    for (std::uint64_t r = 0; r < set["requests"]; ++r) {
+      steps.compute(random.exponential(set["cycles"]) + 1)
+          .add(OpKind::access, set["node"], random.exponential(set["request_ns"]));
+    }
+    steps.add(barrier_kind(set["waiting"]), barrier);
+    if (t == 0) steps.add(OpKind::count, 0, 1);
+    steps.again();
+    program.starts.push_back({steps.index(), process, 0});
+  }
+}
+
 // A shell script: short processes, mostly one at a time (NEST section 5.2).
 void add_configure(Program& program, ProcessIndex process, const Settings& set, Random& random) {
   auto command = [&] {
@@ -289,6 +308,16 @@ const std::vector<Generator>& generators() {
         {"spread_permille", 50, 0, 1000, "how unequal they are"},
         kWaiting},
        add_team},
+      {"loops",
+       "parallel loops that send requests to memory controllers, as NuPoCo's model has them",
+       {{"threads", -1, 1, kThreads, "threads"},
+        {"loops", -1, 1, kMillion, "parallel loops, one after the other"},
+        {"requests", 100, 1, 10'000, "memory requests of each thread in a loop"},
+        {"cycles", -1, 1, 1000 * kMillion, "work between two requests on average, in cycles"},
+        {"request_ns", -1, 1, kMillion, "service of a request on average, in nanoseconds"},
+        {"node", 0, 0, 256, "whose memory: 0 the thread's own NUMA node, 1 the first, and so on"},
+        kWaiting},
+       add_loops},
       {"configure",
        "a shell script that starts short processes, mostly one at a time",
        {{"commands", -1, 1, kMillion, "processes it starts"},

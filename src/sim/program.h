@@ -12,6 +12,8 @@ namespace roost::sim {
 
 enum class OpKind : std::uint8_t {
   compute,  // `amount` cycles, `memory_permille` of them waiting for memory
+  access,   // a memory request of `amount` ns at the controller of node `object` - 1, 0: the
+            // thread's own; the core waits for it
   lock,     // mutex `object`; waiters retry when woken, as with a futex-based mutex
   unlock,   //
   wait,     // counting semaphore `object`: blocks until there is a unit, first come first served

@@ -171,6 +171,7 @@ std::string comparison_json(const Comparison& comparison) {
                                  {"cores_used", run.cores_used},
                                  {"cores_for_most", run.cores_for_most},
                                  {"busy_ns", run.busy},
+                                 {"memory_controllers_busy_ns", run.controllers_busy},
                                  {"energy_mj", run.energy_millijoules}};
     entry["busy_ns_by_mhz"] = nlohmann::ordered_json::object();
     for (const auto& [mhz, time] : run.by_mhz) entry["busy_ns_by_mhz"][std::to_string(mhz)] = time;

@@ -10,7 +10,17 @@
 namespace roost::sim {
 namespace {
 
-enum class Takes { nothing, cycles, time, count, name, name_and_count, name_and_time, script };
+enum class Takes {
+  nothing,
+  cycles,
+  time,
+  time_and_node,
+  count,
+  name,
+  name_and_count,
+  name_and_time,
+  script
+};
 
 struct Word {
   const char* word;
@@ -20,6 +30,7 @@ struct Word {
 };
 constexpr Word kWords[] = {
     {"compute", OpKind::compute, Takes::cycles, "compute CYCLES [memory PERMILLE]"},
+    {"access", OpKind::access, Takes::time_and_node, "access TIME [NODE]"},
     {"lock", OpKind::lock, Takes::name, "lock MUTEX"},
     {"unlock", OpKind::unlock, Takes::name, "unlock MUTEX"},
     {"wait", OpKind::wait, Takes::name, "wait SEMAPHORE"},
@@ -61,6 +72,8 @@ class Names {
   std::map<std::string, std::uint32_t> numbers_;
   std::uint32_t next_;
 };
+
+constexpr std::uint64_t kMostNodes = 256;  // of a machine
 
 class Parser {
  public:
@@ -186,6 +199,14 @@ class Parser {
       case Takes::time:
       case Takes::name_and_time:
         takes_number(kTimeSuffixes);
+        break;
+      case Takes::time_and_node:
+        takes_number(kTimeSuffixes);
+        if (words.size() > used) {
+          std::uint64_t node = 0;
+          if (!number(words[used++], kPlain, node) || node >= kMostNodes) wrong();
+          op.object = static_cast<std::uint32_t>(node) + 1;
+        }
         break;
       case Takes::count:
         takes_number(kPlain);

@@ -65,6 +65,8 @@ void collect(RunResult& result, const World& world) {
     picojoules += world.energy_picojoules(core);
     picojoules += static_cast<unsigned __int128>(idle) * machine.idle_milliwatts;
   }
+  for (unsigned node = 0; node < machine.nodes(); ++node)
+    result.controllers_busy.push_back(world.controller_busy(node));
   picojoules +=
       static_cast<unsigned __int128>(result.time) * machine.sockets * machine.socket_milliwatts;
   std::sort(busiest.rbegin(), busiest.rend());

@@ -39,6 +39,7 @@ struct RunResult {
   unsigned cores_used = 0;
   unsigned cores_for_most = 0;                  // the fewest cores that did nine tenths of the work
   Nanoseconds busy = 0;                         // of all cores together
+  std::vector<Nanoseconds> controllers_busy;    // by NUMA node
   std::map<std::uint32_t, Nanoseconds> by_mhz;  // busy time, in steps of 100 MHz
   std::uint64_t energy_millijoules = 0;
 

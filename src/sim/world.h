@@ -82,6 +82,8 @@ class World {
   std::uint64_t live_threads() const { return live_; }
   std::uint64_t energy_picojoules(CoreIndex core) const { return cores_[core].energy; }
   Nanoseconds busy(CoreIndex core) const { return cores_[core].busy; }
+  // For how long the memory controller of a node has served requests.
+  Nanoseconds controller_busy(unsigned node) const { return nodes_[node].controller_busy; }
   // Busy time by frequency, in steps of 100 MHz.
   const std::vector<Nanoseconds>& time_by_frequency() const { return by_frequency_; }
   Nanoseconds last_end() const { return last_end_; }
@@ -101,11 +103,12 @@ class World {
     kFirstTimer = 64
   };
   enum class Phase : std::uint8_t {
-    next,      // does its next op
-    retry,     // was woken to try the mutex of its op again
-    watching,  // sees whether the mutex of its op becomes free soon
-    released,  // was served what it waited for
-    spin,      // busy-waits
+    next,           // does its next op
+    retry,          // was woken to try the mutex of its op again
+    at_controller,  // its memory request has passed the link
+    watching,       // sees whether the mutex of its op becomes free soon
+    released,       // was served what it waited for
+    spin,           // busy-waits
     spin_yield,
     yielded_in_vain,  // yields in each round, and nobody was there
     waking,           // wakes those of `to_wake`
@@ -176,6 +179,11 @@ class World {
   };
   struct Node {
     std::uint64_t demand = 0;  // sum of the memory shares of threads that run, in permille
+    // Its memory controller and the link to it serve one request at a time, first come first
+    // served.
+    Nanoseconds controller_free_at = 0;
+    Nanoseconds link_free_at = 0;
+    Nanoseconds controller_busy = 0;
   };
 
   template <class Call>
@@ -206,6 +214,7 @@ class World {
   bool spin_on(Thread&, ThreadIndex);
   bool accept(Thread&, ThreadIndex, std::uint32_t queue);
   bool wait(Thread&, ThreadIndex, std::uint32_t semaphore);
+  bool access(Thread&, const Op&);
   bool kernel(Thread&, ThreadIndex, Nanoseconds until);
   bool join(Thread&, ThreadIndex);
   bool end(Thread&, ThreadIndex);

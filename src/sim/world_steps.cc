@@ -32,6 +32,9 @@ void World::step(ThreadIndex index) {
       case Phase::next:
         goes_on = do_op(thread, index);
         break;
+      case Phase::at_controller:
+        goes_on = access(thread, program_.scripts[thread.script].ops[thread.pc]);
+        break;
       case Phase::retry:
       case Phase::watching:
         goes_on = lock(thread, index, program_.scripts[thread.script].ops[thread.pc].object);
@@ -74,6 +77,8 @@ bool World::do_op(Thread& thread, ThreadIndex index) {
       memory_changed(index, true);
       arm(thread.core);
       return false;
+    case OpKind::access:
+      return access(thread, op);
     case OpKind::lock:
       return lock(thread, index, op.object);
     case OpKind::unlock:
@@ -336,6 +341,28 @@ bool World::spin_on(Thread& thread, ThreadIndex index) {
   thread.phase = Phase::yielded_in_vain;
   thread.overhead = scheduler_.yields_again_after();
   thread.endless = thread.overhead == 0;
+  arm(thread.core);
+  return false;
+}
+
+// A request to the memory of another node passes the link to it first, which takes what
+// `remote_permille` says it takes longer than one to the own. The core is blocked meanwhile.
+bool World::access(Thread& thread, const Op& op) {
+  unsigned own = info_[thread.core].node;
+  unsigned target = op.object ? (op.object - 1) % machine_.nodes() : thread.home_node;
+  Node& node = nodes_[target];
+  if (target != own && thread.phase != Phase::at_controller) {
+    Nanoseconds link = op.amount * (machine_.remote_permille - 1000) / 1000;
+    node.link_free_at = std::max(node.link_free_at, now_) + link;
+    thread.overhead += node.link_free_at - now_;
+    thread.phase = Phase::at_controller;
+  } else {
+    node.controller_free_at = std::max(node.controller_free_at, now_) + op.amount;
+    node.controller_busy += op.amount;
+    thread.overhead += node.controller_free_at - now_;
+    thread.phase = Phase::next;
+    ++thread.pc;
+  }
   arm(thread.core);
   return false;
 }

@@ -219,6 +219,51 @@ TEST(World, saturated_memory_is_shared_evenly) {
             20'000u + 2'000'000);
 }
 
+// Both threads compute from 20,000 to 30,000 and then ask the controller of their node, which
+// serves one after the other: until 35,000 and 40,000. Each computes on as soon as it is served.
+TEST(World, a_memory_controller_serves_one_request_at_a_time) {
+  std::vector<TestScript> scripts = {{"main", {"compute 10k", "access 5us", "compute 10k"}, 2}};
+  RunResult result = run_script(2, "linux", scripts);
+  EXPECT_EQ(result.time, 40'000u + 10'000);
+  EXPECT_EQ(result.controllers_busy, std::vector<Nanoseconds>{10'000});
+  EXPECT_EQ(result.busy, 45'000u + 50'000);  // a core waits for its request
+}
+
+// On two nodes, the data on node 0: the request from node 1 passes the link in 2,500, and finds the
+// controller busy until 35,000.
+TEST(World, a_request_to_another_node_passes_its_link) {
+  Machine machine = round_machine(2, 2);
+  machine.remote_permille = 1500;
+  std::vector<TestScript> scripts = {{"main", {"compute 10k", "access 5us 0", "compute 10k"}, 2}};
+  EXPECT_EQ(run_script(machine, "linux", scripts).time, 35'000u + 5'000 + 10'000);
+  scripts[0].steps[1] = "access 5us";  // each on its own
+  RunResult apart = run_script(machine, "linux", scripts);
+  EXPECT_EQ(apart.time, 35'000u + 10'000);
+  EXPECT_EQ(apart.controllers_busy, (std::vector<Nanoseconds>{5'000, 5'000}));
+}
+
+// NuPoCo's equation (4), an M/M/1/N/N queue: eight cores, each of which asks after 8 us on average
+// for 1 us on average. The sum of 8! / (8 - k)! / 8^k for k from 0 to 8 is
+// 1 + 1 + 0.875 + 0.65625 + 0.41016 + 0.20508 + 0.07690 + 0.01923 + 0.00240 = 4.24502,
+// so that the controller is busy for 1 - 1 / 4.24502 = 0.7644 of the time.
+TEST(World, loops_load_the_controller_as_queueing_theory_says) {
+  Scenario scenario = parse_scenario(R"(
+name = "queue"
+summary = "eight cores, one controller"
+[[program]]
+kind = "loops"
+threads = 8
+loops = 1
+requests = 10000
+cycles = 8000
+request_ns = 1000
+)",
+                                     "queue.toml");
+  RunResult result = simulate(round_machine(8), make_program(scenario, 1), options_for("linux"));
+  double busy = static_cast<double>(result.controllers_busy[0]) / static_cast<double>(result.time);
+  EXPECT_NEAR(busy, 0.7644, 0.015);
+}
+
 TEST(World, a_migration_refills_the_working_set) {
   Machine machine = round_machine(2);
   machine.costs.refill_per_kib[static_cast<unsigned>(Distance::llc)] = 10;
