@@ -1,0 +1,1 @@
+"""Reads and draws what `roost sim` writes."""
