@@ -78,7 +78,8 @@ def load_pyplot():
     except ImportError as error:
         raise InputError("matplotlib is missing; install python3-matplotlib") from error
     matplotlib.use("agg")
-    matplotlib.rcParams["svg.hashsalt"] = "roost"  # the same picture is the same file
+    # The same picture is the same file, and a small one.
+    matplotlib.rcParams.update({"svg.hashsalt": "roost", "svg.fonttype": "none"})
     from matplotlib import pyplot
     return pyplot
 
