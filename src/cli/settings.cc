@@ -65,37 +65,9 @@ std::optional<Number> parse_number(const std::string& text) {
 
 bool is_time(const PolicyParameter& parameter) { return std::strcmp(parameter.unit, "ns") == 0; }
 
-std::uint64_t parse_value(const PolicyParameter& parameter, const std::string& text) {
-  std::optional<std::uint64_t> value = parse_number<std::uint64_t>(text);
-  if (!value && is_time(parameter)) value = parse_duration(text);
-  if (!value) {
-    die(kWrongUsage, "{} cannot be '{}'; write {}", parameter.name, text,
-        is_time(parameter) ? "a time such as 20ms, 500us or 1s" : "a whole number");
-  }
-  if (*value < parameter.minimum || *value > parameter.maximum) {
-    die(kWrongUsage, "{} cannot be {}; it lies between {} and {}", parameter.name, text,
-        format_parameter(parameter, parameter.minimum),
-        format_parameter(parameter, parameter.maximum));
-  }
-  return *value;
-}
-
-void apply_assignment(const std::string& text, Settings& settings) {
-  std::size_t equals = text.find('=');
-  if (equals == std::string::npos || equals == 0) {
-    die(kWrongUsage, "--set takes a parameter and its value, as in quantum=20ms, not '{}'", text);
-  }
-  std::string name = text.substr(0, equals);
-  settings.parameters[name] =
-      parse_value(find_allowed(*settings.policy, name), text.substr(equals + 1));
-}
-
 void apply_list(const std::string& list, Settings& settings) {
-  for (std::size_t start = 0; start < list.size();) {
-    std::size_t end = std::min(list.find(',', start), list.size());
-    if (end > start) apply_assignment(list.substr(start, end - start), settings);
-    start = end + 1;
-  }
+  for (const auto& [name, value] : split_assignments(list))
+    settings.parameters[name] = parse_parameter(find_allowed(*settings.policy, name), value);
 }
 
 std::string choose_instance(const RunOptions& options, const Lookup& lookup) {
@@ -141,6 +113,38 @@ void check_choice(const char* option, const std::optional<std::string>& text,
 
 std::span<const PolicyParameter> instance_parameters() { return kInstanceParameters; }
 
+std::vector<std::pair<std::string, std::string>> split_assignments(const std::string& list) {
+  std::vector<std::pair<std::string, std::string>> found;
+  std::size_t start = 0;
+  do {
+    std::size_t end = std::min(list.find(',', start), list.size());
+    std::string text = list.substr(start, end - start);
+    start = end + 1;
+    if (text.empty() && !list.empty()) continue;  // a comma too many
+    std::size_t equals = text.find('=');
+    if (equals == std::string::npos || equals == 0) {
+      die(kWrongUsage, "--set takes a parameter and its value, as in quantum=20ms, not '{}'", text);
+    }
+    found.emplace_back(text.substr(0, equals), text.substr(equals + 1));
+  } while (start < list.size());
+  return found;
+}
+
+std::uint64_t parse_parameter(const PolicyParameter& parameter, const std::string& text) {
+  std::optional<std::uint64_t> value = parse_number<std::uint64_t>(text);
+  if (!value && is_time(parameter)) value = parse_duration(text);
+  if (!value) {
+    die(kWrongUsage, "{} cannot be '{}'; write {}", parameter.name, text,
+        is_time(parameter) ? "a time such as 20ms, 500us or 1s" : "a whole number");
+  }
+  if (*value < parameter.minimum || *value > parameter.maximum) {
+    die(kWrongUsage, "{} cannot be {}; it lies between {} and {}", parameter.name, text,
+        format_parameter(parameter, parameter.minimum),
+        format_parameter(parameter, parameter.maximum));
+  }
+  return *value;
+}
+
 std::string format_parameter(const PolicyParameter& parameter, std::uint64_t value) {
   return is_time(parameter) ? format_duration(value) : std::to_string(value);
 }
@@ -167,8 +171,7 @@ Settings resolve_settings(const RunOptions& options, const Lookup& lookup) {
   // Parameters belong to a policy: those inherited for another one mean nothing.
   if (!options.policy || options.policy == inherited_policy) {
     if (auto list = inherited("ROOST_SET")) apply_list(*list, settings);
-    if (auto quantum = inherited("ROOST_QUANTUM_NS"))
-      apply_assignment("quantum=" + *quantum, settings);
+    if (auto quantum = inherited("ROOST_QUANTUM_NS")) apply_list("quantum=" + *quantum, settings);
   }
   if (options.quantum) {
     const PolicyParameter& quantum = find_allowed(*settings.policy, "quantum");
@@ -176,11 +179,9 @@ Settings resolve_settings(const RunOptions& options, const Lookup& lookup) {
       die(kWrongUsage, "--quantum takes a time with its unit, such as 20ms, 500us or 1s, not '{}'",
           *options.quantum);
     }
-    settings.parameters["quantum"] = parse_value(quantum, *options.quantum);
+    settings.parameters["quantum"] = parse_parameter(quantum, *options.quantum);
   }
-  for (const std::string& typed : options.set) {
-    typed.empty() ? apply_assignment(typed, settings) : apply_list(typed, settings);
-  }
+  for (const std::string& typed : options.set) apply_list(typed, settings);
 
   if (options.cpus && options.cores) die(kWrongUsage, "--cpus and --cores exclude each other");
   if (options.cpus || options.cores) {

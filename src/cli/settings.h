@@ -57,6 +57,10 @@ inline constexpr const char* kSettingVariables[] = {
     "ROOST_INSTANCE", "ROOST_POLICY", "ROOST_CPUS", "ROOST_CORES", "ROOST_QUANTUM_NS",
     "ROOST_SET",      "ROOST_PIN",    "ROOST_SPIN", "ROOST_TRAP",  "ROOST_BLAS"};
 
+// The assignments of a --set, "quantum=20ms,max_threads=100", apart: names and values.
+std::vector<std::pair<std::string, std::string>> split_assignments(const std::string& list);
+// The value of a parameter as people write it, with a unit if it is a time, within its limits.
+std::uint64_t parse_parameter(const PolicyParameter&, const std::string& text);
 // Value and unit as people read them: "20ms", "14336".
 std::string format_parameter(const PolicyParameter&, std::uint64_t value);
 

@@ -2,13 +2,12 @@
 // them.
 #include <fmt/format.h>
 
-#include <charconv>
 #include <optional>
 
 #include "cli/error.h"
 #include "cli/progress.h"
+#include "cli/settings.h"
 #include "cli/sim.h"
-#include "policy/policy.h"
 #include "sim/report.h"
 #include "sim/scenario.h"
 #include "sim/simulate.h"
@@ -21,34 +20,45 @@ namespace {
 std::map<std::string, std::uint64_t> parameters(const SimOptions& options,
                                                 const std::vector<std::string>& chosen) {
   std::map<std::string, std::uint64_t> given;
-  for (const std::string& assignment : options.set) {
-    std::size_t equals = assignment.find('=');
-    std::string name = assignment.substr(0, equals);
-    std::string text = equals == std::string::npos ? "" : assignment.substr(equals + 1);
-    std::uint64_t value = 0;
-    auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (text.empty() || error != std::errc() || end != text.data() + text.size())
-      die(kWrongUsage, "--set takes NAME=VALUE with a whole number, not '{}'", assignment);
-    bool known = false;
-    for (const std::string& policy_name : chosen) {
-      const Policy* policy = find_policy(policy_name.c_str());
-      int index = policy ? find_parameter(*policy, name.c_str()) : -1;
-      if (index < 0) continue;
-      known = true;
-      const PolicyParameter& parameter = policy->parameters[index];
-      if (value < parameter.minimum || value > parameter.maximum) {
-        die(kWrongUsage, "{} is from {} to {} {}, not {}", name, parameter.minimum,
-            parameter.maximum, parameter.unit, value);
+  for (const std::string& typed : options.set) {
+    for (const auto& [name, text] : split_assignments(typed)) {
+      bool known = false;
+      for (const std::string& policy_name : chosen) {
+        const Policy* policy = find_policy(policy_name.c_str());
+        int index = policy ? find_parameter(*policy, name.c_str()) : -1;
+        if (index < 0) continue;
+        known = true;
+        given[name] = parse_parameter(policy->parameters[index], text);
+      }
+      if (!known) {
+        die(kWrongUsage, "none of {} has a parameter '{}'; roost policies lists them",
+            fmt::join(chosen, ", "), name);
       }
     }
-    if (!known) {
-      die(kWrongUsage, "none of {} has a parameter '{}'; roost policies lists them",
-          fmt::join(chosen, ", "), name);
-    }
-    given[name] = value;
   }
   return given;
 }
+
+// Shows how far a run is: by the work of its program, or its requests if it has no end of its own.
+class RunProgress : public sim::Observer {
+ public:
+  RunProgress(Progress& progress, const sim::Program& program)
+      : progress_(progress),
+        work_(sim::total_work(program)),
+        requests_(static_cast<double>(program.arrivals.size())) {}
+  void computed(ThreadIndex, std::uint64_t work) override { done_ += static_cast<double>(work); }
+  void replied(Nanoseconds) override { ++replies_; }
+  void at_rest() override {
+    constexpr unsigned kEvery = 1 << 14;
+    if (++events_ % kEvery) return;
+    progress_.inside(work_ > 0 ? done_ / work_ : requests_ > 0 ? replies_ / requests_ : 0);
+  }
+
+ private:
+  Progress& progress_;
+  double work_, requests_, done_ = 0, replies_ = 0;
+  unsigned events_ = 0;
+};
 
 }  // namespace
 
@@ -95,7 +105,10 @@ int sim_compare(const SimOptions& options) {
       std::optional<sim::Tracer> tracer;
       if (trace)
         tracer.emplace(*trace, fmt::format("{}, seed {}", policy, run.seed), machine.n_cores());
-      run.watcher = tracer ? &*tracer : nullptr;
+      RunProgress run_progress(progress, program);
+      run.watchers.clear();
+      if (tracer) run.watchers.push_back(&*tracer);
+      if (progress.is_shown()) run.watchers.push_back(&run_progress);
       comparison.runs.push_back(sim::simulate(machine, program, run));
       all_finished &= comparison.runs.back().finished;
     }

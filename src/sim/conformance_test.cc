@@ -286,7 +286,7 @@ TEST(Trace, what_perfetto_opens_is_json_with_a_slice_for_each_turn) {
     TraceFile file(path);
     Tracer tracer(file, "a \"run\"", 1);
     RunOptions options = options_for("coop");
-    options.watcher = &tracer;
+    options.watchers = {&tracer};
     simulate(round_machine(1), program_of({{"main", {"compute 1M"}, 2}}), options);
   }
   std::string text;

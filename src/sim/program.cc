@@ -3,6 +3,9 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
+#include <limits>
+
 namespace roost::sim {
 namespace {
 
@@ -50,6 +53,37 @@ std::string script_error(const Program& program, const Script& script) {
 }
 
 }  // namespace
+
+double total_work(const Program& program) {
+  constexpr double kWorkPerCycle = 1e6;
+  constexpr double kUnknown = -1;
+  // A script starts scripts that stand before or behind it; none starts itself, or it never ends.
+  std::vector<double> known(program.scripts.size(), kUnknown);
+  auto work_of = [&](auto&& self, std::uint32_t index, unsigned depth) -> double {
+    if (depth > program.scripts.size()) return std::numeric_limits<double>::infinity();
+    if (known[index] != kUnknown) return known[index];
+    double work = 0;
+    std::vector<double> times{1};
+    for (const Op& op : program.scripts[index].ops) {
+      auto amount = static_cast<double>(op.amount);
+      if (op.kind == OpKind::compute) {
+        work += times.back() * amount * kWorkPerCycle;
+      } else if (op.kind == OpKind::repeat) {
+        times.push_back(op.amount ? times.back() * amount
+                                  : std::numeric_limits<double>::infinity());
+      } else if (op.kind == OpKind::again) {
+        times.pop_back();
+      } else if (op.kind == OpKind::fork || op.kind == OpKind::fork_process) {
+        double child = self(self, op.object, depth + 1);
+        if (child > 0) work += times.back() * amount * child;
+      }
+    }
+    return known[index] = work;
+  };
+  double total = 0;
+  for (const Program::Start& start : program.starts) total += work_of(work_of, start.script, 0);
+  return std::isfinite(total) ? total : 0;
+}
 
 std::string program_error(const Program& program) {
   for (const Script& script : program.scripts) {

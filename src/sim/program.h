@@ -75,6 +75,10 @@ struct Program {
   std::string unit = "unit";      // what `count` counts
 };
 
+// What all threads compute together, in the unit of Observer::computed(); 0 if some of them never
+// end by themselves.
+double total_work(const Program&);
+
 // Checks indices, nesting and pairing; an empty text if all is well.
 std::string program_error(const Program&);
 

@@ -126,7 +126,7 @@ RunResult simulate(const Machine& machine, const Program& program, Scheduler& sc
     world.watch(checker);
     world.watch(tables);
   }
-  if (options.watcher) world.watch(*options.watcher);
+  for (Observer* watcher : options.watchers) world.watch(*watcher);
   World::Outcome outcome;
   try {
     outcome = world.run(options.time_limit);

@@ -19,8 +19,8 @@ struct RunOptions {
   Governor governor = Governor::schedutil;
   std::uint64_t seed = 1;
   Nanoseconds time_limit = 600'000'000'000;
-  bool check = false;           // under the checkers
-  Observer* watcher = nullptr;  // a trace
+  bool check = false;                    // under the checkers
+  std::vector<Observer*> watchers = {};  // a trace, a bar
 };
 
 struct RunResult {

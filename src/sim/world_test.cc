@@ -264,6 +264,30 @@ request_ns = 1000
   EXPECT_NEAR(busy, 0.7644, 0.015);
 }
 
+// 2 * (3 * 100 + 2 * (10 + 4 * 5)) cycles.
+TEST(World, the_work_of_a_program_is_known_before_it_runs) {
+  Program program =
+      program_of({{"main", {"repeat 3", "compute 100", "again", "fork child 2", "join"}, 2},
+                  {"child", {"compute 10", "repeat 4", "fork leaf 1", "join", "again"}, 0},
+                  {"leaf", {"compute 5"}, 0}});
+  EXPECT_EQ(total_work(program), 720e6);
+  EXPECT_EQ(total_work(program_of({{"main", {"repeat 0", "compute 1", "again"}, 1}})), 0);
+
+  struct : Observer {
+    void computed(ThreadIndex, std::uint64_t work) override { sum += static_cast<double>(work); }
+    double sum = 0;
+  } executed;
+  RunOptions options = options_for("linux");
+  options.watchers = {&executed};
+  for (const char* name : {"cholesky", "configure", "nested-recreate"}) {
+    Scenario scenario = find_scenario(name);
+    Program shipped = make_program(scenario, 1);
+    executed.sum = 0;
+    simulate(find_machine(scenario.machine), shipped, options);
+    EXPECT_NEAR(executed.sum / total_work(shipped), 1, 1e-9) << name;
+  }
+}
+
 TEST(World, a_migration_refills_the_working_set) {
   Machine machine = round_machine(2);
   machine.costs.refill_per_kib[static_cast<unsigned>(Distance::llc)] = 10;
