@@ -65,6 +65,7 @@ void add_nested(Program& program, ProcessIndex process, const Settings& set, Ran
   std::uint64_t inner = set["inner"];
   for (std::uint64_t o = 0; o < set["outer"]; ++o) {
     std::uint32_t barrier = new_barrier(program, inner);
+    std::uint64_t rounds = set["rounds"] + (o < set["one_more"]);
     std::uint64_t share = set["kcycles"] * 1000 / inner;
     Steps worker(program, "inner");
     if (set["recreate"]) {
@@ -73,14 +74,14 @@ void add_nested(Program& program, ProcessIndex process, const Settings& set, Ran
             .add(wait, barrier);
     } else {
       std::uint32_t go = new_semaphore(program);
-      worker.repeat(set["rounds"]).add(OpKind::wait, go);
+      worker.repeat(rounds).add(OpKind::wait, go);
       for (std::uint64_t b = 0; b < set["barriers"]; ++b)
         worker.compute(random.around(share, static_cast<unsigned>(set["spread_permille"])))
             .add(wait, barrier);
       worker.again();
       Steps outer(program, "outer");
       if (inner > 1) outer.add(OpKind::fork, worker.index(), inner - 1);
-      outer.repeat(set["rounds"]);
+      outer.repeat(rounds);
       if (inner > 1) outer.add(OpKind::signal, go, inner - 1);
       for (std::uint64_t b = 0; b < set["barriers"]; ++b)
         outer.compute(random.around(share, static_cast<unsigned>(set["spread_permille"])))
@@ -90,7 +91,7 @@ void add_nested(Program& program, ProcessIndex process, const Settings& set, Ran
       continue;
     }
     Steps outer(program, "outer");
-    outer.repeat(set["rounds"]);
+    outer.repeat(rounds);
     if (inner > 1) outer.add(OpKind::fork, worker.index(), inner - 1);
     for (std::uint64_t b = 0; b < set["barriers"]; ++b)
       outer.compute(random.around(share, static_cast<unsigned>(set["spread_permille"])))
@@ -285,6 +286,7 @@ const std::vector<Generator>& generators() {
        {{"outer", -1, 1, kThreads, "outer threads"},
         {"inner", -1, 1, kThreads, "threads of each inner region, the outer one included"},
         {"rounds", -1, 1, kMillion, "regions each outer thread opens"},
+        {"one_more", 0, 0, kThreads, "so many outer threads open one region more"},
         {"kcycles", -1, 1, kMillion, "work between two barriers of a region, in thousand cycles"},
         {"barriers", 1, 1, 100, "barriers in a region"},
         {"spread_permille", 50, 0, 1000, "how unequal the shares are"},
