@@ -202,7 +202,7 @@ class World {
   void start_frequencies();
   void update_frequencies();
 
-  // world_steps.cc: threads and objects
+  // world_steps.cc: threads; world_objects.cc: what they wait on
   void step(ThreadIndex);
   // These return false if the thread has stopped, or has something to execute first.
   bool do_op(Thread&, ThreadIndex);
