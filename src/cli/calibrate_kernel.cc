@@ -138,20 +138,19 @@ std::optional<double> yield_switch(const Bench& bench) {
   std::atomic<bool> stop{false};
   std::atomic<int> last{0};
   std::uint64_t yields[2] = {}, switches[2] = {};
-  Nanoseconds begin = 0, end = 0;
   auto loop = [&](int side) {
     pin(bench.cpu(0));
-    begin = os::now();
     while (!stop) {
       if (last.exchange(side, std::memory_order_relaxed) != side) ++switches[side];
       ++yields[side];
       os::yield();
     }
   };
+  Nanoseconds begin = os::now();
   std::thread first(loop, 0), second(loop, 1);
   std::this_thread::sleep_for(std::chrono::nanoseconds(bench.duration));
-  end = os::now();
   stop = true;
+  Nanoseconds end = os::now();
   first.join();
   second.join();
   double alone = *yield_alone(bench);
