@@ -10,7 +10,7 @@ namespace {
 
 using namespace contention;
 
-std::vector<History> cores(std::vector<unsigned> late_permille) {
+std::vector<History> cores(const std::vector<unsigned>& late_permille) {
   std::vector<History> result;
   for (unsigned late : late_permille) {
     History history{};
