@@ -132,7 +132,7 @@ class Machine {
     void relax(unsigned) {}
   };
   struct Masks {
-    MaskWord<W> idle[16], queued[16];
+    MaskWord<W> idle[16], queued[16], contended[16], on_trial[16];
   };
 
   Os os;
@@ -164,7 +164,9 @@ class Machine {
             kProcesses,
             static_cast<ThreadIndex>(threads.size()),
             &kPolicy,
-            kParameters};
+            kParameters,
+            masks.contended,
+            masks.on_trial};
   }
 };
 

@@ -47,6 +47,32 @@ struct YieldAgainstRelease : rl::test_suite<YieldAgainstRelease, 2> {
   }
 };
 
+// A core is set aside and put back [contended-1] while its thread blocks, another core's thread
+// goes idle and a third becomes READY. (Taking the fences away shows nothing: a compare-and-swap
+// that fails reads the newest value here, which C++ does not promise.)
+struct SetAside : rl::test_suite<SetAside, 3> {
+  Instance i;
+  void before() {
+    i.start_running(0, 0);
+    i.start_running(1, 1);
+  }
+  void thread(unsigned index) {
+    if (index == 0) i.block(0);
+    if (index == 1) {
+      i.wake(2);
+      i.block(1);
+    }
+    if (index == 2) {
+      i.set_aside(0);
+      i.put_back(0);
+    }
+  }
+  void after() {
+    i.check();
+    RL_ASSERT(i.running(2));
+  }
+};
+
 // Somebody looks into a queue that was empty a moment ago, and finds its bit out of date.
 struct StaleBit : rl::test_suite<StaleBit, 3> {
   Instance i;
@@ -166,6 +192,7 @@ int main() {
   Check check;
   check.holds<ReadyAgainstRelease>("make_ready against two releases:", 300000);
   check.holds<YieldAgainstRelease>("yield against release:", 300000);
+  check.holds<SetAside>("a core set aside and put back against release and make_ready:", 300000);
   check.holds<StaleBit>("a stale bit against yield, release and make_ready:", 300000);
   check.holds<RescueAgainstBlock>("rescue against block and wake-up:", 300000);
   check.holds<RescueAgainstYield>("rescue against yield and release:", 300000);

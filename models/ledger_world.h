@@ -38,7 +38,7 @@ struct Instance {
   CoreInfo info[kCores];
   Record threads[kThreads];
   Fifo fifos[kCores * kProcesses];
-  MaskWord<World> idle[1], queued[1];
+  MaskWord<World> idle[1], queued[1], contended[1], on_trial[1];
   // Shadows of plain fields: a core's policy words belong to its owner, a queue to its lock. `work`
   // is what threads do with a core: never two at a time, and each sees what the last one did.
   rl::var<int> words[kCores], queue[kCores], work[kCores];
@@ -58,6 +58,8 @@ struct Instance {
       queue[core]($) = 0;
       work[core]($) = 0;
       set(idle, core, true);
+      set(contended, core, false);
+      set(on_trial, core, false);
     }
     for (Fifo& fifo : fifos) fifo = {kNoThread, kNoThread, 0};
     for (ThreadIndex i = 0; i < kThreads; ++i) {
@@ -74,8 +76,8 @@ struct Instance {
 
   LedgerTables<World> tables() {
     static constexpr std::uint64_t kParameters[] = {10, 0};
-    return {cores,  info,       threads,  fifos,    idle,       queued,
-            kCores, kProcesses, kThreads, &kPolicy, kParameters};
+    return {cores,      info,     threads,  fifos,       idle,      queued,  kCores,
+            kProcesses, kThreads, &kPolicy, kParameters, contended, on_trial};
   }
 
   // To set the scene, before the threads start.
@@ -104,6 +106,12 @@ struct Instance {
   }
   void wake(ThreadIndex thread) {
     if (unpark(threads[thread], os.self())) ledger.make_ready(thread);
+  }
+  // What a keeper does (sched/contention.cc).
+  void set_aside(CoreIndex core) { set_bit(contended, core); }
+  void put_back(CoreIndex core) {
+    clear_bit(contended, core);
+    ledger.serve_contended(core);
   }
   void yield(ThreadIndex thread) {
     std::uint32_t word = threads[thread].state.load(std::memory_order_relaxed);

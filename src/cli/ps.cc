@@ -65,6 +65,7 @@ nlohmann::ordered_json instance_json(const InstanceSnapshot& instance) {
   for (const auto& [name, value] : instance.parameters) json["parameters"][name] = value;
   json["cores"] = instance.cpus.count();
   json["cpus"] = format_cpulist(instance.cpus).c_str();
+  json["contended_cpus"] = format_cpulist(instance.contended).c_str();
   json["processes"] = nlohmann::ordered_json::array();
   for (const ProcessSnapshot& process : instance.processes) {
     nlohmann::ordered_json entry{{"pid", process.pid}, {"command", process.command}};
@@ -115,6 +116,10 @@ void print_instance(const InstanceSnapshot& instance) {
     print_row(std::to_string(process.pid), process.command, process.activity);
   }
   print_row("", "ever", instance.total);
+  if (instance.contended.count()) {
+    fmt::print("  CPUs on which other programs run, left to them where possible: {}\n",
+               brief_cpulist(instance.contended).c_str());
+  }
   if (instance.reclaimed)
     fmt::print("  processes that died and were cleaned up after: {}\n", instance.reclaimed);
   if (instance.unmanaged) {

@@ -61,6 +61,10 @@ InstanceSnapshot take_snapshot(const Segment& segment) {
   InstanceSnapshot snapshot;
   snapshot.name = bounded(header.instance);
   snapshot.policy = bounded(header.policy);
+  for (CoreIndex core = 0; core < header.n_cores; ++core) {
+    if (header.contended[core / 64].bits.load(std::memory_order_relaxed) >> (core % 64) & 1)
+      snapshot.contended.set(segment.core_info[core].os_cpu);
+  }
   snapshot.pinning = kPinModeNames[static_cast<unsigned>(header.pin_mode)];
   snapshot.cpus = cpus_of(segment);
   if (const Policy* policy = find_policy(snapshot.policy.c_str())) {

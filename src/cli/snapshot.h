@@ -41,6 +41,7 @@ struct InstanceSnapshot {
   std::string pinning;                                          // core, node or none
   std::vector<std::pair<std::string, std::string>> parameters;  // with units
   CpuSet cpus;
+  CpuSet contended;  // those of them that are left to other programs for now
   std::vector<ProcessSnapshot> processes;
   Activity total;               // with processes that have ended
   std::uint64_t reclaimed = 0;  // processes that died without leaving

@@ -37,12 +37,16 @@ std::uint64_t stat_number(const char* stat, int index) {
 
 constexpr int kThreadCount = 18, kStartTime = 20;
 
-long read_stat(pid_t pid, pid_t tid, char* text, std::size_t capacity) {
+// A file of a process or, if `tid` is not 0, of a thread.
+long read_file(pid_t pid, pid_t tid, const char* file, char* text, std::size_t capacity) {
   Text<64> path("/proc/");
   path << static_cast<unsigned>(pid);
   if (tid) path << "/task/" << static_cast<unsigned>(tid);
-  path << "/stat";
+  path << '/' << file;
   return read_text(path.c_str(), text, capacity);
+}
+long read_stat(pid_t pid, pid_t tid, char* text, std::size_t capacity) {
+  return read_file(pid, tid, "stat", text, capacity);
 }
 
 // A mask of signals from a status file of proc(5). False if there is none.
@@ -70,6 +74,35 @@ char thread_run_state(pid_t pid, pid_t tid) {
   if (read_stat(pid, tid, text, sizeof text) <= 0) return 0;
   const char* field = after_name(text);
   return field ? *field : 0;
+}
+
+bool run_delay(pid_t pid, pid_t tid, RunDelay& delay) {
+  char text[128];
+  if (read_file(pid, tid, "schedstat", text, sizeof text) <= 0) return false;
+  char* rest = text;
+  std::strtoull(rest, &rest, 10);  // time on a CPU
+  delay.waited = std::strtoull(rest, &rest, 10);
+  delay.runs = std::strtoull(rest, nullptr, 10);
+  return true;
+}
+
+std::uint64_t busy_ticks(unsigned cpu) {
+  Text<16> name("cpu");
+  name << cpu << ' ';
+  LineReader stat("/proc/stat");
+  while (const char* line = stat.next()) {
+    if (std::strncmp(line, "cpu", 3) != 0) return 0;
+    if (std::strncmp(line, name.c_str(), name.length()) != 0) continue;
+    char* rest = const_cast<char*>(line) + name.length();
+    std::uint64_t busy = 0;
+    constexpr int kIdle = 3, kIoWait = 4, kFields = 7;  // up to softirq; others' steal is not ours
+    for (int field = 0; field < kFields; ++field) {
+      std::uint64_t ticks = std::strtoull(rest, &rest, 10);
+      if (field != kIdle && field != kIoWait) busy += ticks;
+    }
+    return busy;
+  }
+  return 0;
 }
 
 std::uint64_t own_pending_signals() {

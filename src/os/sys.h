@@ -105,6 +105,18 @@ std::uint64_t process_start_time(pid_t pid);
 // State letter of a thread (proc(5), stat field 3): 'R', 'S', 'D', 'T', 'Z' ...; 0 if it is gone.
 char thread_run_state(pid_t pid, pid_t tid);
 
+// How long a thread has been kept waiting for a CPU while it could run, and how often it got one
+// (proc(5), schedstat). False if that cannot be told.
+struct RunDelay {
+  Nanoseconds waited;
+  std::uint64_t runs;
+};
+bool run_delay(pid_t pid, pid_t tid, RunDelay& delay);
+
+// For how many ticks of 10 ms a CPU has been busy since the machine started (proc(5), stat); 0 if
+// that cannot be told.
+std::uint64_t busy_ticks(unsigned cpu);
+
 // Signals pending for the calling thread alone, bit n-1 for signal n (proc(5), status, SigPnd).
 std::uint64_t own_pending_signals();
 

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 
+#include "sched/contention.h"
 #include "sched/runtime_os.h"
 
 namespace roost {
@@ -157,25 +158,28 @@ void watch_core(Segment& s, CoreIndex core, Nanoseconds now) {
   if (s.cores[core].passes.load(std::memory_order_relaxed) != passes) return;
   // Killed before it woke the thread, a granter leaves it asleep.
   if (sleeps && os::futex_wake(&record.state, 1, os::FutexScope::shared) > 0) return;
-  runtime_ledger().rescue(core, thread, sleeps);
+  if (runtime_ledger().rescue(core, thread, sleeps) && !sleeps) contention_shared(core);
 }
 
 void watch_cores(Segment& s) {
+  bool threads_wait = runtime_ledger().any_queued();
+  Nanoseconds now = os::now();
+  contention_tick(s, now, threads_wait);
   // Without READY threads an idle owner harms nobody.
-  if (!runtime_ledger().any_queued()) {
+  if (!threads_wait) {
     busy_since = 0;
     return;
   }
-  Nanoseconds now = os::now();
   if (busy_since == 0) busy_since = now;
   for (CoreIndex core = 0; core < s.header->n_cores; ++core) watch_core(s, core, now);
 }
 
 void lead() {
+  contention_begin(*segment);
   for (;;) {
     segment->header->leader_ticks.fetch_add(1, std::memory_order_relaxed);
     keeper_look(*segment, process);
-    bool busy = runtime_ledger().any_queued();
+    bool busy = runtime_ledger().any_queued() || contention_any();
     if (spin_ticks) --spin_ticks;
     timespec timeout = os::to_timespec(!busy ? kQuietTick : spin_ticks ? kSpinTick : kBusyTick);
     long polled = os::raw_syscall(SYS_ppoll, os::arg(pidfds), watched_end, os::arg(&timeout), 0, 0);
@@ -197,6 +201,7 @@ bool take_lead(Nanoseconds longest) {
 // the cores in its place, until it ticks again. True if the caller leads after all.
 bool stand_in(std::uint32_t tick) {
   auto& ticks = segment->header->leader_ticks;
+  contention_begin(*segment);
   while (ticks.compare_exchange_strong(tick, tick + 1, std::memory_order_relaxed)) {
     ++tick;
     watch_cores(*segment);

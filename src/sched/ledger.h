@@ -13,6 +13,8 @@
 // touches lines of this core, the two threads and a read-mostly mask word.
 #pragma once
 
+#include <algorithm>
+
 #include "sched/ready_queues.h"
 
 namespace roost {
@@ -39,6 +41,7 @@ class Ledger : public ReadyQueues<W, Os> {
     }
     CoreIndex home = t_.policy->thread_ready(context, record.last_core, record.policy_words);
     if (home >= t_.n_cores) home = 0;
+    home = beside_contended(home);
     if (grant_if_free(context, home, thread)) return;
     if (grant_idle(context, home, thread)) return;
     lock(home);
@@ -63,10 +66,13 @@ class Ledger : public ReadyQueues<W, Os> {
         CoreView cores = view();
         t_.policy->core_idle(context, core, ended, cores);
       }
-      set_bit(t_.idle, core);
+      bool aside = is_contended(core);
+      if (!aside) set_bit(t_.idle, core);
       t_.cores[core].owner.store(0, std::memory_order_release);
-      W::fence();  // [idle-1] the free core before the look at queues
-      if (!any_queued()) return;
+      // [idle-1] the free core before the look at queues; [contended-1] and at whether it is still
+      // set aside.
+      W::fence();
+      if (aside ? is_contended(core) : !any_queued()) return;
       std::uint32_t expected = 0;
       // Somebody queued while we went idle. Whoever wins the core serves the queue.
       if (!t_.cores[core].owner.compare_exchange_strong(expected, kClaimedCore | os_.self(),
@@ -91,6 +97,7 @@ class Ledger : public ReadyQueues<W, Os> {
   YieldResult yield(ThreadIndex self, CoreIndex core, Nanoseconds steal_age) {
     CoreSlot<W>& slot = t_.cores[core];
     Record& record = t_.threads[self];
+    if (is_contended(core) && any_queued()) return leave_contended(self, core);
     ThreadIndex next = kNoThread;
     PolicyContext context{};
     if (record.counters.yields % kYieldsAtHome == kYieldsAtHome - 1 && any_queued()) {
@@ -127,6 +134,20 @@ class Ledger : public ReadyQueues<W, Os> {
     give(context, core, next);
     serve_idle(core);
     return YieldResult::handed_over;
+  }
+
+  // By the keeper: a core that is or was set aside, if it is free, serves those who may run there.
+  // After its bit is cleared, too: whoever left it before did not call it idle [contended-1].
+  void serve_contended(CoreIndex core) {
+    W::fence();
+    std::uint32_t expected = 0;
+    if (!t_.cores[core].owner.compare_exchange_strong(expected, kClaimedCore | os_.self(),
+                                                      std::memory_order_acq_rel,
+                                                      std::memory_order_relaxed)) {
+      return;
+    }
+    clear_bit(t_.idle, core);
+    release(core);
   }
 
   // RUNNING -> `next`; returns the core that the caller must now release, or kNoCore if the thread
@@ -238,6 +259,38 @@ class Ledger : public ReadyQueues<W, Os> {
     return kNoCore;
   }
 
+  // A core on which threads run that Roost does not know (sched/contention.h). Only threads that
+  // have been READY for so long are granted it: longer than the kernel would make them wait there.
+  static constexpr Nanoseconds kContendedAge = 4'000'000;
+  bool is_contended(CoreIndex core) const { return has_bit(t_.contended, core); }
+  // `home`, or a core of its node, else any, that is not set aside. There always is one.
+  CoreIndex beside_contended(CoreIndex home) const {
+    if (!is_contended(home)) return home;
+    const CoreInfo& info = t_.info[home];
+    for (CoreIndex core = info.node_first; core < info.node_end; ++core)
+      if (!is_contended(core)) return core;
+    for (CoreIndex core = 0; core < t_.n_cores; ++core)
+      if (!is_contended(core)) return core;
+    return home;
+  }
+
+  // Who yields there goes on elsewhere: what it waits for may be quick, and the next slice is not.
+  YieldResult leave_contended(ThreadIndex self, CoreIndex core) {
+    Record& record = t_.threads[self];
+    if (leave_core(record, ready_in_hands_of(party_of_thread(self))) == kNoCore)
+      return YieldResult::lost_core;
+    ++record.counters.yields;
+    record.ready_ns = os_.now();
+    CoreIndex home = beside_contended(core);
+    lock(home);
+    push(home, self);
+    unlock(home);
+    announce_queued(home);
+    serve_idle(home);
+    release(core);
+    return YieldResult::handed_over;
+  }
+
   PolicyContext context_now() { return {os_.now(), t_.parameters, t_.info, t_.n_cores}; }
 
   // By whoever has queued a thread, after announce_queued: a core may have gone idle without having
@@ -260,7 +313,8 @@ class Ledger : public ReadyQueues<W, Os> {
   // A search for a thread to run.
   struct Search {
     CoreIndex core;                  // that will run it
-    Nanoseconds minimum_age;         // in other cores' queues, it must have waited for so long
+    Nanoseconds minimum_age;         // in other cores' queues, it must have waited for so long;
+                                     // if this core is set aside, in its own as well
     bool pass_over;                  // leave threads that wait for a word that has not changed
     bool passed_over = false;        // there were such
     ProcessIndex only = kNoProcess;  // of this process; else the policy chooses
@@ -305,7 +359,7 @@ class Ledger : public ReadyQueues<W, Os> {
     Place place = process == own && of_own.thread != kNoThread
                       ? of_own
                       : Place{fifo(from, process).head, kNoThread};
-    if (from != search.core && search.minimum_age &&
+    if (search.minimum_age && (from != search.core || is_contended(from)) &&
         context.now - t_.threads[place.thread].ready_ns < search.minimum_age) {
       return kNoThread;
     }
@@ -329,8 +383,9 @@ class Ledger : public ReadyQueues<W, Os> {
   // Own queue, then the NUMA node, then anywhere (USF section 4.1); first threads with work, then
   // those that wait in vain: they may know more than we do.
   ThreadIndex find_work(const PolicyContext& context, CoreIndex core) {
+    if (is_contended(core) && has_bit(t_.on_trial, core)) return kNoThread;
     for (bool pass_over : {true, false}) {
-      Search search{core, 0, pass_over};
+      Search search{core, is_contended(core) ? kContendedAge : 0, pass_over};
       ThreadIndex thread = take_from(context, search, core);
       if (thread == kNoThread) thread = steal(context, search);
       if (thread != kNoThread || !search.passed_over) return thread;
@@ -361,7 +416,7 @@ class Ledger : public ReadyQueues<W, Os> {
   bool claim(CoreIndex core) {
     std::uint32_t expected = 0;
     auto& owner = t_.cores[core].owner;
-    if (owner.load(std::memory_order_seq_cst) != 0) return false;
+    if (owner.load(std::memory_order_seq_cst) != 0 || is_contended(core)) return false;
     if (!owner.compare_exchange_strong(expected, kClaimedCore | os_.self(),
                                        std::memory_order_acq_rel, std::memory_order_relaxed)) {
       return false;
@@ -433,6 +488,7 @@ class Ledger : public ReadyQueues<W, Os> {
     Record& record = t_.threads[thread];
     slot.passes.store(slot.passes.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
     slot.owner.store(thread + 1, std::memory_order_release);
+    record.granted_ns = context.now;
     ++record.counters.grants;
     if (t_.policy->thread_moves)
       t_.policy->thread_moves(core, record.last_core, record.policy_words);

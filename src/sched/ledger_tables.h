@@ -23,6 +23,10 @@ struct LedgerTables {
   ThreadIndex n_threads;
   const Policy* policy;
   const std::uint64_t* parameters;
+  // Cores set aside, and those of them left to nobody for now (sched/contention.h); null: none
+  // ever.
+  const MaskWord<W>* contended = nullptr;
+  const MaskWord<W>* on_trial = nullptr;
 };
 
 template <class W>
@@ -32,6 +36,11 @@ void set_bit(MaskWord<W>* mask, CoreIndex core) {
 template <class W>
 void clear_bit(MaskWord<W>* mask, CoreIndex core) {
   mask[core / 64].bits.fetch_and(~(1ull << (core % 64)), std::memory_order_seq_cst);
+}
+
+template <class W>
+bool has_bit(const MaskWord<W>* mask, CoreIndex core) {
+  return mask && mask[core / 64].bits.load(std::memory_order_seq_cst) >> (core % 64) & 1;
 }
 
 // The first core from `first` on, before `end`, whose bit is set; else kNoCore.

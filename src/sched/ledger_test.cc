@@ -366,6 +366,100 @@ TEST(Ledger, a_rebuild_passes_over_records_that_make_no_sense) {
   EXPECT_EQ(instance.queue(0), Threads{1});
 }
 
+// Cores set aside because others use them (sched/contention.h).
+struct SetAside : testing::Test {
+  LocalInstance instance{kTwoNodes, 8};
+  void set_aside(CoreIndex core) { set_bit(instance.contended, core); }
+  void put_back(CoreIndex core) {
+    clear_bit(instance.contended, core);
+    instance.ledger.serve_contended(core);
+  }
+};
+
+TEST_F(SetAside, a_free_core_is_granted_to_nobody_at_once) {
+  set_aside(0);
+  for (ThreadIndex thread = 0; thread < 4; ++thread) {
+    instance.place(thread, 0, 0);
+    instance.wake(thread);
+  }
+  EXPECT_EQ(instance.core(0), 1);  // of its node
+  EXPECT_EQ(instance.core(1), 2);
+  EXPECT_EQ(instance.core(2), 3);
+  EXPECT_EQ(instance.state(3), State::ready);
+  EXPECT_EQ(instance.queue(1), Threads{3});  // where a core will come free
+}
+
+TEST_F(SetAside, it_serves_who_has_waited_for_longer_than_a_slice) {
+  occupy(instance);
+  instance.place(4, 0, 0);
+  instance.wake(4);
+  set_aside(0);
+  instance.block(0);
+  EXPECT_EQ(instance.state(4), State::ready);
+  instance.ledger.serve_contended(0);
+  EXPECT_EQ(instance.state(4), State::ready);
+  instance.os.clock += 4 * kMillisecond;
+  instance.ledger.serve_contended(0);
+  EXPECT_EQ(instance.core(4), 0);
+  EXPECT_EQ(instance.threads[4].granted_ns, instance.os.clock);
+}
+
+TEST_F(SetAside, others_take_from_its_queue) {
+  occupy(instance);
+  instance.place(4, 0, 0);
+  instance.wake(4);
+  set_aside(0);
+  instance.block(0);
+  instance.block(3);
+  EXPECT_EQ(instance.core(4), 3);
+}
+
+TEST_F(SetAside, on_trial_it_serves_nobody) {
+  occupy(instance);
+  instance.place(4, 0, 0);
+  instance.wake(4);
+  instance.os.clock += 100 * kMillisecond;
+  set_aside(0);
+  set_bit(instance.on_trial, 0);
+  instance.block(0);
+  instance.ledger.serve_contended(0);
+  EXPECT_EQ(instance.state(4), State::ready);
+}
+
+TEST_F(SetAside, who_yields_there_goes_on_elsewhere) {
+  occupy(instance);
+  instance.place(4, 0, 1);
+  instance.wake(4);
+  set_aside(0);
+  instance.yield(0);
+  EXPECT_EQ(instance.state(0), State::ready);
+  EXPECT_EQ(instance.queue(1), (Threads{4, 0}));
+  EXPECT_EQ(instance.owner(0), kNoThread);
+}
+
+TEST_F(SetAside, who_yields_there_alone_stays) {
+  instance.place(0, 0, 0);
+  instance.wake(0);
+  set_aside(0);
+  instance.yield(0);
+  EXPECT_EQ(instance.core(0), 0);
+}
+
+TEST_F(SetAside, once_put_back_it_is_like_the_others) {
+  occupy(instance);
+  instance.place(4, 0, 0);
+  instance.wake(4);
+  set_aside(0);
+  instance.block(0);
+  put_back(0);
+  EXPECT_EQ(instance.core(4), 0);
+  instance.block(4);
+  instance.place(5, 0, 0);
+  instance.wake(5);
+  EXPECT_EQ(instance.core(5), 0);
+  EXPECT_EQ(instance.broken(), "");
+}
+
 TEST(Ledger, a_thousand_cores_are_found_and_left_one_by_one) {
   LocalInstance instance({8, 128}, 1025);
   for (ThreadIndex thread = 0; thread < 1025; ++thread) {

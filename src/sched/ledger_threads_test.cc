@@ -106,6 +106,39 @@ TEST_P(LedgerThreads, pass_messages_on_few_cores) {
   EXPECT_EQ(world.instance.broken(), "");
 }
 
+// Cores come and go (sched/contention.h) meanwhile.
+TEST_P(LedgerThreads, pass_messages_while_cores_are_set_aside_and_put_back) {
+  constexpr unsigned kThreads = 12;
+  World world({2, 2}, kThreads);
+  auto& instance = world.instance;
+  for (ThreadIndex i = 0; i < kThreads; ++i) {
+    instance.place(i, static_cast<ProcessIndex>(i % 3), static_cast<CoreIndex>(i % 4));
+    change_state(instance.threads[i], State::external);
+  }
+  std::atomic<bool> over{false};
+  std::thread keeper([&] {
+    my_index = kThreads;
+    std::minstd_rand random(GetParam());
+    while (!over.load()) {
+      auto core = static_cast<CoreIndex>(random() % 4);
+      set_bit(instance.contended, core);
+      for (unsigned tick = random() % 4; tick > 0; --tick) instance.ledger.serve_contended(core);
+      clear_bit(instance.contended, core);
+      instance.ledger.serve_contended(core);
+    }
+  });
+  std::vector<std::thread> threads;
+  for (ThreadIndex i = 0; i < kThreads; ++i) {
+    threads.emplace_back([&world, i] { world.live(i, GetParam()); });
+  }
+  for (std::thread& thread : threads) thread.join();
+  over = true;
+  keeper.join();
+  EXPECT_EQ(world.clashes.load(), 0);
+  for (int message : world.messages) EXPECT_EQ(message, 300);
+  EXPECT_EQ(instance.broken(), "");
+}
+
 INSTANTIATE_TEST_SUITE_P(Seeds, LedgerThreads, testing::Range(0u, 6u));
 
 }  // namespace

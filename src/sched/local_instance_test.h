@@ -156,7 +156,7 @@ class LocalInstanceOn {
   std::vector<CoreInfo> info;
   std::vector<ThreadRecord<W>> threads;
   std::vector<Fifo> fifos;
-  MaskWord<W> idle[16] = {}, queued_mask[16] = {};
+  MaskWord<W> idle[16] = {}, queued_mask[16] = {}, contended[16] = {}, on_trial[16] = {};
   unsigned n_processes;
   std::uint64_t parameters[16] = {};
   TestLedger ledger;
@@ -168,7 +168,8 @@ class LocalInstanceOn {
     return {cores.data(),      info.data(), threads.data(),
             fifos.data(),      idle,        queued_mask,
             machine.n_cores(), n_processes, static_cast<ThreadIndex>(threads.size()),
-            &policy,           parameters};
+            &policy,           parameters,  contended,
+            on_trial};
   }
 };
 

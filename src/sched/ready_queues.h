@@ -81,9 +81,7 @@ class ReadyQueues {
   void announce_queued(CoreIndex core) {
     if (!announced(core)) set_bit(t_.queued, core);
   }
-  bool announced(CoreIndex core) const {
-    return t_.queued[core / 64].bits.load(std::memory_order_seq_cst) >> (core % 64) & 1;
-  }
+  bool announced(CoreIndex core) const { return has_bit(t_.queued, core); }
 
   // How many are queued; without the lock it is a hint.
   std::uint32_t length(CoreIndex core) const {

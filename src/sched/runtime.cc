@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include <algorithm>
 #include <new>
 
 #include "sched/keeper.h"
@@ -56,7 +57,9 @@ void bind_ledger() {
                                  segment.header->n_processes,
                                  segment.header->n_threads,
                                  find_policy(segment.header->policy),
-                                 segment.header->parameters};
+                                 segment.header->parameters,
+                                 segment.header->contended,
+                                 segment.header->on_trial};
   new (os_slot.bytes)
       RuntimeOs(segment.core_info, segment.header->n_cores, segment.header->pin_mode);
   new (ledger_slot.bytes) RuntimeLedger(tables, os_slot.get());
@@ -96,6 +99,15 @@ void spin_on_idle_core() {
   }
 }
 
+// A thread that wakes on a core it was granted long before was kept from it by others (or stopped).
+void note_lateness(const ThreadRecord<RealWorld>& record, CoreIndex core) {
+  constexpr Nanoseconds kLong = 700'000, kMost = 20'000'000;
+  Nanoseconds late = os::now() - record.granted_ns;
+  if (__builtin_expect(late < kLong, 1)) return;
+  segment.header->late_us[core].fetch_add(static_cast<std::uint32_t>(std::min(late, kMost) / 1000),
+                                          std::memory_order_relaxed);
+}
+
 // Sleeps on the record, whose word is `word`, and on the outside word.
 int sleep_on_both(const ThreadRecord<RealWorld>& record, std::uint32_t word, OutsideWord& outside) {
   const os::FutexWait words[] = {{&record.state, word, os::FutexScope::shared},
@@ -116,9 +128,12 @@ Park wait_for_grant(const Deadline* deadline, bool interruptible, OutsideWord* o
   ThreadRecord<RealWorld>& record = *self.record;
   Park result = Park::woken;
   spin_on_idle_core();
-  for (;;) {
+  for (bool has_slept = false;; has_slept = true) {
     std::uint32_t word = announce_sleep(record);
-    if (state_of(word) == State::running) break;
+    if (state_of(word) == State::running) {
+      if (has_slept) note_lateness(record, core_of(word));
+      break;
+    }
     if (state_of(word) == State::external) {
       // Granted, but taken by the watchdog for a sleeper before the wake-up reached us.
       hold_ready(record, party_of_thread(self.index));

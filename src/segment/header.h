@@ -54,6 +54,11 @@ struct SegmentHeader {
 
   alignas(kCoreStride) MaskWord<RealWorld> idle[kMaxMaskWords];  // cores with no owner (a hint)
   MaskWord<RealWorld> queued[kMaxMaskWords];  // cores with READY threads queued (a hint)
+  // Set aside by the leader, as others use them (sched/contention.h).
+  MaskWord<RealWorld> contended[kMaxMaskWords];
+  MaskWord<RealWorld> on_trial[kMaxMaskWords];
+  // For how long threads that had been granted a core did not run on it, where that was long.
+  std::atomic<std::uint32_t> late_us[kMaxMaskWords * 64];
 };
 
 }  // namespace roost

@@ -63,6 +63,7 @@ struct alignas(kCoreStride) ThreadRecord {
   std::uint64_t policy_words[4];  // the policy's state per thread
   // Where in its own process the words lie that it waits for (sched/wait_words.h); 0: not known.
   std::uint64_t wait_words;
+  std::uint64_t granted_ns;  // when it was last granted a core
 };
 
 // FIFO of READY threads of one process on one core, under the core's lock.

@@ -76,9 +76,12 @@ class Running:
                 os.killpg(self.pid, signal.SIGKILL)
         end_tagged(self._tag)
 
+    def output(self) -> bytes:
+        """Its standard output so far."""
+        return contents(self._out)
+
     def wrote(self, text: bytes) -> bool:
-        """Whether `text` is in its standard output so far."""
-        return text in contents(self._out)
+        return text in self.output()
 
     def wait(self, timeout: float) -> Outcome:
         """Waits for its end, at most `timeout` seconds; then whatever is left of it is killed."""

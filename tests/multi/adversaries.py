@@ -4,11 +4,15 @@ Every test has a neighbour that synchronises a lot (sync_mix) on the adversary's
 reach its end. How long that takes is bounded in src/sched/PROTOCOL.md and not asserted here.
 """
 
+import json
 import os
+import shlex
 import shutil
 import signal
 
-from world import World, cases, require, require_soon, require_success
+from harness.process import wait_until
+
+from world import Skip, World, cases, cores_here, require, require_soon, require_success
 
 ONE_CORE = ("--cores", "1")
 
@@ -55,6 +59,30 @@ def test_programs_end_beside_unmanaged_load_on_each_core(world: World):
     instance = world.roost.new_instance("adversary")
     require_neighbours_end(world, instance)
     world.require_gone(instance)
+
+
+def contended_cpus(world: World, instance: str) -> str:
+    listed = json.loads(world.run_plain([str(world.roost.binary), "ps", "--json"]).stdout)
+    found = [i["contended_cpus"] for i in listed["instances"] if i["name"] == instance]
+    return found[0] if found else ""
+
+
+def test_a_core_on_which_others_run_is_left_to_them_and_taken_back(world: World):
+    """In one session: the kernel weighs threads of different ones otherwise."""
+    if cores_here() != 2:
+        raise Skip("the cores must be two: with more, two of them may be found late")
+    cpu = str(min(os.sched_getaffinity(0)))
+    instance = world.roost.new_instance("adversary")
+    spinner = shlex.join(["taskset", "-c", cpu, *world.program("victim", 1, 0)])
+    program = shlex.join(world.roost.command(world.program("sync_mix", 8, 1_000_000), instance))
+    both = world.start_plain(["sh", "-c", f"{spinner} & echo $!; exec {program}"])
+    require_soon(lambda: both.wrote(b"\n"), "the spinner starts")
+    if not wait_until(lambda: contended_cpus(world, instance) == cpu, 30):
+        if os.getloadavg()[0] > 5:
+            raise Skip(f"the machine has other load ({os.getloadavg()[0]:.0f}) on all cores")
+        require(False, f"CPU {cpu} was not left to the program that runs there")
+    os.kill(int(both.output().split()[0]), signal.SIGKILL)
+    require_soon(lambda: contended_cpus(world, instance) == "", f"CPU {cpu} is taken back")
 
 
 def test_the_others_go_on_while_one_is_stopped(world: World):

@@ -1,0 +1,73 @@
+// Which core is set aside, and that a core is found out by what runs on it.
+#include "sched/contention.h"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+namespace roost {
+namespace {
+
+using namespace contention;
+
+std::vector<History> cores(const std::vector<unsigned>& late_permille) {
+  std::vector<History> result;
+  for (unsigned late : late_permille) {
+    History history{};
+    history.late_permille = late;
+    history.late_windows = late >= kLatePermille ? kWindows : 0;
+    result.push_back(history);
+  }
+  return result;
+}
+CoreIndex chosen(const std::vector<History>& histories, Nanoseconds now = 1) {
+  return to_set_aside(histories.data(), static_cast<CoreIndex>(histories.size()), now);
+}
+
+TEST(Contention, a_core_that_is_late_among_others_that_are_not_is_set_aside) {
+  EXPECT_EQ(chosen(cores({500, 10})), 0);
+  EXPECT_EQ(chosen(cores({10, 0, 300, 20})), 2);
+}
+
+TEST(Contention, a_little_lateness_is_usual) { EXPECT_EQ(chosen(cores({100, 0})), kNoCore); }
+
+TEST(Contention, one_window_proves_nothing) {
+  auto histories = cores({500, 10});
+  histories[0].late_windows = kWindows - 1;
+  EXPECT_EQ(chosen(histories), kNoCore);
+}
+
+TEST(Contention, where_all_are_late_none_is_set_aside) {
+  EXPECT_EQ(chosen(cores({500, 400})), kNoCore);
+  EXPECT_EQ(chosen(cores({500, 126})), kNoCore);
+  EXPECT_EQ(chosen(cores({500, 125})), 0);
+}
+
+TEST(Contention, half_of_the_cores_always_stay) {
+  EXPECT_EQ(chosen(cores({500})), kNoCore);
+  auto histories = cores({0, 900, 10, 10});
+  histories[0].aside = true;
+  EXPECT_EQ(chosen(histories), 1);
+  histories[1].aside = true;
+  histories[2].late_permille = 900;
+  histories[2].late_windows = kWindows;
+  EXPECT_EQ(chosen(histories), kNoCore);
+}
+
+TEST(Contention, after_a_mistake_a_core_is_left_in_peace_for_a_while) {
+  auto histories = cores({500, 10});
+  histories[0].not_before = 100;
+  EXPECT_EQ(chosen(histories, 99), kNoCore);
+  EXPECT_EQ(chosen(histories, 100), 0);
+}
+
+TEST(Contention, nothing_is_gained_once_the_others_are_late_too) {
+  auto histories = cores({0, 500, 10});
+  histories[0].aside = true;
+  EXPECT_FALSE(all_are_late(histories.data(), 3));
+  histories[2].late_windows = kWindows;
+  EXPECT_TRUE(all_are_late(histories.data(), 3));
+}
+
+}  // namespace
+}  // namespace roost
