@@ -31,8 +31,27 @@ MODULES = {
     "test_queue": 1,
     "test_thread": 1,
 }
+LONG_MODULES = {
+    "test_multiprocessing_forkserver": 4,
+    "test_multiprocessing_spawn": 4,
+    "test_multiprocessing_main_handling": 2,
+    "test_asyncio": 4,
+    "test_logging": 1,
+    "test_httpservers": 1,
+    "test_ssl": 2,
+    "test_faulthandler": 1,
+    "test_fork1": 1,
+    "test_wait3": 1,
+    "test_wait4": 1,
+    "test_threadsignals": 1,
+    "test_threading_local": 1,
+    "test_sched": 1,
+    "test_pty": 1,
+    "test_posix": 1,
+    "test_os": 1,
+}
 LANES = 4
-TIMEOUT = 300  # seconds a shard; the longest needs about 60 without roost
+TIMEOUT = 600  # seconds a shard; the longest needs about 60 without roost
 
 PASSED = ("ok", "expected failure")
 
@@ -72,15 +91,23 @@ class Side:
 
 
 def suites(context: Context):
+    return compared(context, MODULES)
+
+
+def long_suites(context: Context):
+    return compared(context, LONG_MODULES)
+
+
+def compared(context: Context, modules: dict[str, int]):
     if not installed(context):
         reason = f"not installed: the test package of {PYTHON}"
-        for module in MODULES:
+        for module in modules:
             yield Comparison(f"python/{module}", skipped=reason)
         return
-    plain = run_side(context, under_roost=False)
-    roost = run_side(context, under_roost=True)
+    plain = run_side(context, modules, under_roost=False)
+    roost = run_side(context, modules, under_roost=True)
     exceptions = read_exceptions(HERE / "python_exceptions.txt")
-    for module in MODULES:
+    for module in modules:
         yield compare(module, plain[module], roost[module], exceptions)
 
 
@@ -90,7 +117,7 @@ def installed(context: Context) -> bool:
     return context.plain(probe, timeout=60).status == 0
 
 
-def run_side(context: Context, under_roost: bool) -> dict[str, Side]:
+def run_side(context: Context, modules: dict[str, int], under_roost: bool) -> dict[str, Side]:
     """Runs all shards, LANES at a time, each under roost in an instance of its own."""
     def run_shard(job):
         module, shard, shards = job
@@ -103,9 +130,9 @@ def run_side(context: Context, under_roost: bool) -> dict[str, Side]:
             outcome, problems = context.plain(argv, timeout=TIMEOUT), []
         return module, outcome, problems, records.read_text() if records.exists() else ""
 
-    jobs = [(module, shard, shards) for module, shards in MODULES.items()
+    jobs = [(module, shard, shards) for module, shards in modules.items()
             for shard in range(shards)]
-    sides = {module: Side() for module in MODULES}
+    sides = {module: Side() for module in modules}
     with ThreadPoolExecutor(LANES) as lanes:
         for module, outcome, problems, records in lanes.map(run_shard, jobs):
             sides[module].add(records, outcome)
