@@ -200,7 +200,8 @@ struct Instance {
   }
 
   // First come, first served by process, and a witness of who touches what.
-  static CoreIndex thread_ready(const PolicyContext&, CoreIndex last_core, std::uint64_t*) {
+  static CoreIndex thread_ready(const PolicyContext&, CoreIndex last_core, std::uint64_t*,
+                                CoreView&) {
     return last_core;
   }
   static ProcessIndex core_free(const PolicyContext&, CoreIndex core, CoreIndex from,

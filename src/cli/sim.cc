@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "cli/error.h"
+#include "cli/policy_choice.h"
 #include "cli/settings.h"
 #include "cli/verbs.h"
 #include "sim/checker.h"
@@ -95,7 +96,7 @@ std::map<std::string, std::uint64_t> parameters(const Options& options,
       die(kWrongUsage, "--set takes NAME=VALUE with a whole number, not '{}'", assignment);
     bool known = false;
     for (const std::string& policy_name : chosen) {
-      const Policy* policy = find_policy(policy_name.c_str());
+      const Policy* policy = sim::find_any_policy(policy_name);
       int index = policy ? find_parameter(*policy, name.c_str()) : -1;
       if (index < 0) continue;
       known = true;
@@ -158,7 +159,8 @@ int compare(const Options& options) {
   run.governor = scenario.governor;
   run.time_limit = scenario.time_limit;
   run.check = options.check;
-  for (const std::string& policy : policies) {  // a wrong name is said before the first run
+  for (std::string& policy : policies) {  // a wrong name is said before the first run
+    if (policy != "linux") policy = name_for_others(choose_policy(policy, look_up_own));
     run.policy = policy;
     sim::make_scheduler(run);
   }

@@ -7,6 +7,7 @@
 #include <new>
 
 #include "sched/keeper.h"
+#include "sched/policy_file.h"
 #include "sched/runtime_os.h"
 
 namespace roost {
@@ -29,6 +30,8 @@ CpuSet instance_mask;
 Nanoseconds idle_spin;
 LibcThreads libc_threads;
 int nudge_signal;
+const Policy* policy;
+constinit PolicyFileError refusal;
 
 // What queued_hint points to while there is no instance, and where one word does not tell all.
 constinit std::atomic<std::uint64_t> nothing_queued{0};
@@ -55,12 +58,12 @@ void bind_ledger() {
                                  segment.header->n_cores,
                                  segment.header->n_processes,
                                  segment.header->n_threads,
-                                 find_policy(segment.header->policy),
+                                 policy,
                                  segment.header->parameters};
   new (os_slot.bytes)
       RuntimeOs(segment.core_info, segment.header->n_cores, segment.header->pin_mode);
   new (ledger_slot.bytes) RuntimeLedger(tables, os_slot.get());
-  int spin = find_parameter(*tables.policy, "idle_spin");
+  int spin = find_parameter(*policy, "idle_spin");
   idle_spin = spin < 0 ? 0 : segment.header->parameters[spin];
   instance_mask = {};
   for (CoreIndex c = 0; c < segment.header->n_cores; ++c)
@@ -218,12 +221,39 @@ SegmentConfig& stored_config() {
 // The names inside the stored configuration point here: the caller's may lie in its environment.
 char stored_instance[kInstanceNameBytes];
 char stored_policy[kPolicyNameBytes];
+char stored_policy_path[kPolicyPathBytes];
 
-int attach_process() {
+void say_fault(const void* of, std::uint32_t) {
+  const PlugIn& plug_in = *static_cast<const PlugIn*>(of);
+  Text<400> text("roost: policy ");
+  text << plug_in.policy().name << ": " << plug_in.fault() << "; the default was done instead\n";
+  os::write(2, text.c_str(), text.length());
+}
+
+// An answer of a plug-in's could not be followed. The first process of the instance to meet one
+// says so, once it has left the scheduler; the keeper, which has no files, leaves that to
+// runtime_stop.
+bool fault_told;
+void tell_fault(const PlugIn& plug_in) {
+  if (self.depth == 0) return;
+  fault_told = true;
+  if (segment.header->policy_faults.fetch_add(1, std::memory_order_relaxed) == 0)
+    defer_wake(say_fault, &plug_in, 1);
+}
+
+void tell_fault_at_end() {
+  const PlugIn* plug_in = plug_in_of(*policy);
+  if (!plug_in || !plug_in->fault() || fault_told) return;
+  if (segment.header->policy_faults.fetch_add(1, std::memory_order_relaxed) == 0)
+    say_fault(plug_in, 1);
+}
+
+int attach_process(bool may_load) {
   int error = segment_attach(segment, stored_config(), process);
   if (error) return error;
-  const Policy* policy = find_policy(segment.header->policy);
-  if (!policy || policy->layout != segment.header->policy_layout) {
+  refusal.clear();
+  policy = policy_of_instance(*segment.header, may_load, refusal);
+  if (!policy) {
     segment_detach(segment, process, ProcessState::free);
     drop_mapping();
     return kSegmentPolicyMismatch;
@@ -233,11 +263,12 @@ int attach_process() {
   stored.choose_cores = nullptr;
   stored.n_cores = segment.header->n_cores;
   memcpy(stored.cores, segment.core_info, stored.n_cores * sizeof(CoreInfo));
+  PlugIn::tell = tell_fault;
   bind_ledger();
   active = true;
   show_queued_hint();
   runtime_accept_nudges(nudge_signal);
-  keeper_bind(segment, process, libc_threads);
+  keeper_bind(segment, process, *policy, libc_threads);
   disown_earlier_image();
   if (!thread_attach()) {
     active = false;
@@ -276,6 +307,7 @@ void runtime_accept_nudges(int signal) {
 
 RuntimeLedger& runtime_ledger() { return ledger_slot.get(); }
 bool runtime_active() { return active; }
+const char* runtime_refusal() { return refusal.c_str(); }
 const Segment& runtime_segment() { return segment; }
 std::uint32_t runtime_thread_count() {
   return segment.processes[process].threads.load(std::memory_order_seq_cst);
@@ -287,10 +319,13 @@ int runtime_start(const SegmentConfig& config, const LibcThreads& libc) {
   memcpy(&stored, &config, sizeof stored);
   strncpy(stored_instance, config.instance, sizeof stored_instance - 1);
   strncpy(stored_policy, config.policy, sizeof stored_policy - 1);
+  if (config.policy_path)
+    strncpy(stored_policy_path, config.policy_path, sizeof stored_policy_path - 1);
   stored.instance = stored_instance;
   stored.policy = stored_policy;
+  stored.policy_path = stored_policy_path;
   libc_threads = libc;
-  return attach_process();
+  return attach_process(true);
 }
 
 void runtime_after_fork() {
@@ -305,7 +340,7 @@ void runtime_after_fork() {
   active = false;
   drop_mapping();
   keeper_after_fork();
-  attach_process();
+  attach_process(false);
 }
 
 void runtime_before_exec() {
@@ -325,7 +360,7 @@ void runtime_exec_failed() {
   if (!active) {
     drop_mapping();
     keeper_after_fork();
-    attach_process();
+    attach_process(false);
     return;
   }
   leave_external();
@@ -335,6 +370,7 @@ void runtime_exec_failed() {
 
 void runtime_stop() {
   if (!active) return;
+  tell_fault_at_end();
   bool alone =
       segment.processes[process].threads.load(std::memory_order_relaxed) <= (self.record ? 1u : 0u);
   if (self.record) thread_detach();

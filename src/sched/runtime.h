@@ -43,8 +43,10 @@ struct OutsideWord {
 };
 
 // Attaches the process to `config.instance` and makes the caller its first managed thread, with a
-// core. 0, -errno or a SegmentError; on error the process stays unmanaged.
+// core. 0, -errno or a SegmentError; on error the process stays unmanaged. After
+// kSegmentPolicyMismatch runtime_refusal() says in a sentence what is wrong with the policy.
 int runtime_start(const SegmentConfig& config, const LibcThreads& libc);
+const char* runtime_refusal();
 bool runtime_active();
 const Segment& runtime_segment();
 // Managed threads of this process.

@@ -12,6 +12,7 @@ RoostScheduler::RoostScheduler(const Policy& policy, const Parameters& given) : 
     auto found = given.find(policy.parameters[i].name);
     parameters_.push_back(found == given.end() ? policy.parameters[i].standard : found->second);
   }
+  if (const PlugIn* plug_in = plug_in_of(policy)) plug_in->forget_fault();
   idle_spin_ = parameter("idle_spin");
   patience_ = parameter("patience");
 }
