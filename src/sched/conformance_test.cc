@@ -7,6 +7,7 @@
 #include <rapidcheck/gtest.h>
 
 #include "sched/local_instance_test.h"
+#include "sched/policy_file.h"
 
 namespace roost {
 namespace {
@@ -184,7 +185,7 @@ TEST_P(Conformance, a_thread_that_was_woken_alone_returns_to_its_core) {
 
 TEST_P(Conformance, parameters_say_what_they_are_and_their_defaults_are_in_range) {
   const Policy& policy = *GetParam();
-  EXPECT_EQ(find_policy(policy.name), &policy);
+  EXPECT_TRUE(find_policy(policy.name) == &policy || plug_in_of(policy));
   EXPECT_LE(policy.n_parameters, 16u);
   EXPECT_NE(policy.layout, 0u);
   for (unsigned i = 0; i < policy.n_parameters; ++i) {
@@ -196,13 +197,18 @@ TEST_P(Conformance, parameters_say_what_they_are_and_their_defaults_are_in_range
   }
 }
 
-std::vector<const Policy*> built_in() {
+// The built-in ones, and the example of a plug-in.
+std::vector<const Policy*> all_policies() {
   std::vector<const Policy*> all;
   for (const Policy* const* policy = kPolicies; *policy; ++policy) all.push_back(*policy);
+  PolicyFileError error;
+  if (const PolicyFile* file =
+          load_policy_file(ROOST_BUILD_FOLDER "/examples/policies/shortest_queue.so", {}, error))
+    all.push_back(&file->plug_in.policy());
   return all;
 }
 
-INSTANTIATE_TEST_SUITE_P(Policies, Conformance, testing::ValuesIn(built_in()),
+INSTANTIATE_TEST_SUITE_P(Policies, Conformance, testing::ValuesIn(all_policies()),
                          [](const auto& info) { return std::string(info.param->name); });
 
 }  // namespace

@@ -323,7 +323,8 @@ void RoostScheduler::watch() {
       continue;
     }
     std::uint32_t owner = cores_[core].owner.load();
-    if (owner == 0 || world_->now() - below.stands_since < patience_) continue;
+    bool runs = owner != 0 && !(owner & kClaimedCore);
+    if (!runs || world_->now() - below.stands_since < patience_) continue;
     bool waits = false;
     for (CoreIndex other = 0; other < world_->n_cores() && !waits; ++other)
       waits = cores_[other].ready.load() != 0;
