@@ -6,8 +6,8 @@
 #include <rapidcheck.h>
 #include <rapidcheck/gtest.h>
 
+#include "sched/all_policies_test.h"
 #include "sched/local_instance_test.h"
-#include "sched/policy_file.h"
 
 namespace roost {
 namespace {
@@ -195,17 +195,6 @@ TEST_P(Conformance, parameters_say_what_they_are_and_their_defaults_are_in_range
     EXPECT_LE(p.standard, p.maximum) << p.name;
     EXPECT_NE(std::string(p.summary), "") << p.name;
   }
-}
-
-// The built-in ones, and the example of a plug-in.
-std::vector<const Policy*> all_policies() {
-  std::vector<const Policy*> all;
-  for (const Policy* const* policy = kPolicies; *policy; ++policy) all.push_back(*policy);
-  PolicyFileError error;
-  if (const PolicyFile* file =
-          load_policy_file(ROOST_BUILD_FOLDER "/examples/policies/shortest_queue.so", {}, error))
-    all.push_back(&file->plug_in.policy());
-  return all;
 }
 
 INSTANTIATE_TEST_SUITE_P(Policies, Conformance, testing::ValuesIn(all_policies()),

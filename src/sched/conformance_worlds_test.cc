@@ -10,10 +10,10 @@
 #include "os/child_test.h"
 #include "os/sys.h"
 #include "policy/nest.h"
+#include "sched/all_policies_test.h"
 #include "sched/conformance_test.h"
 #include "sched/local_instance_test.h"
 #include "sched/planted_policies_test.h"
-#include "sched/policy_file.h"
 #include "sched/runtime.h"
 #include "segment/instance_test.h"
 
@@ -289,13 +289,6 @@ std::string in_the_runtime(const Policy& policy, CoreIndex n_cores, unsigned n_p
 constexpr Nanoseconds kPatience = 500'000'000;
 constexpr std::uint32_t kPatienceInEvents = 2000;
 
-const Policy& plug_in(const char* path) {
-  PolicyFileError error;
-  const PolicyFile* file = load_policy_file(path, {}, error);
-  if (!file) throw std::runtime_error(error.c_str());
-  return file->plug_in.policy();
-}
-
 class Worlds : public testing::TestWithParam<const Policy*> {
  protected:
   const Policy& policy() const { return *GetParam(); }
@@ -349,12 +342,6 @@ TEST_P(Worlds, on_one_core_of_the_runtime_the_quantum_is_respected) {
       "");
 }
 
-std::vector<const Policy*> all_policies() {
-  std::vector<const Policy*> all;
-  for (const Policy* const* policy = kPolicies; *policy; ++policy) all.push_back(*policy);
-  all.push_back(&plug_in(ROOST_BUILD_FOLDER "/examples/policies/shortest_queue.so"));
-  return all;
-}
 INSTANTIATE_TEST_SUITE_P(Policies, Worlds, testing::ValuesIn(all_policies()),
                          [](const auto& info) { return std::string(info.param->name); });
 

@@ -6,8 +6,8 @@
 
 #include <filesystem>
 
+#include "sched/all_policies_test.h"
 #include "sched/planted_policies_test.h"
-#include "sched/policy_file.h"
 #include "sim/checker.h"
 #include "sim/report.h"
 #include "sim/roost_scheduler.h"
@@ -150,13 +150,6 @@ std::string judged(const Machine& machine, const Program& program, Scheduler& sc
   world.watch(recorder);
   world.run(20'000'000'000);
   return recorder.verdict(world, promises);
-}
-
-std::vector<const Policy*> all_policies() {
-  std::vector<const Policy*> all;
-  for (const Policy* const* policy = kPolicies; *policy; ++policy) all.push_back(*policy);
-  all.push_back(find_any_policy(ROOST_BUILD_FOLDER "/examples/policies/shortest_queue.so"));
-  return all;
 }
 
 class Judged : public testing::TestWithParam<const Policy*> {
@@ -306,7 +299,7 @@ TEST_P(Simulated, a_seed_repeats_a_run_to_the_byte) {
 
 std::vector<std::string> all_schedulers() {
   std::vector<std::string> all = scheduler_names();
-  all.push_back(ROOST_BUILD_FOLDER "/examples/policies/shortest_queue.so");
+  for (const std::string& path : example_plug_ins()) all.push_back(path);
   return all;
 }
 INSTANTIATE_TEST_SUITE_P(Schedulers, Simulated, testing::ValuesIn(all_schedulers()),
