@@ -80,9 +80,18 @@ void make_self_ready() {
     keeper_ensure();
 }
 
+// Whether the other hardware thread of the physical core has a thread; false if none is known.
+bool sibling_runs(CoreIndex core) {
+  int sibling = core + segment.core_info[core].to_sibling;
+  if (sibling == core || sibling < 0 || sibling >= segment.header->n_cores) return false;
+  std::uint32_t owner = segment.cores[sibling].owner.load(std::memory_order_relaxed);
+  return owner != 0 && !(owner & kClaimedCore);
+}
+
 // Nobody needs the core this thread has just left: spins there for as long as a wake-up across
-// cores costs, since whoever wakes it then need not pay that (NEST section 3.4; competitive
-// spinning). Stops as soon as the core gets another owner.
+// cores costs, since whoever wakes it then need not pay that (NEST section 3.2; competitive
+// spinning). Stops as soon as the core gets another owner or, if the policy says so, its sibling
+// one.
 void spin_on_idle_core() {
   if (idle_spin == 0) return;
   const ThreadRecord<RealWorld>& record = *self.record;
@@ -91,6 +100,7 @@ void spin_on_idle_core() {
   for (unsigned i = 1;; ++i) {
     if (state_of(record.state.load(std::memory_order_acquire)) == State::running) return;
     if (core.owner.load(std::memory_order_relaxed) != 0) return;
+    if (policy->spin_ends_with_sibling && sibling_runs(record.last_core)) return;
     cpu_pause();
     if (i % 32 != 1) continue;
     Nanoseconds now = os::now();
@@ -414,7 +424,7 @@ void thread_detach() {
   os::set_affinity(0, &instance_mask, sizeof instance_mask);
 }
 
-Park park(const Deadline* deadline, bool interruptible, OutsideWord* outside) {
+static Park park(const Deadline* deadline, bool interruptible, OutsideWord* outside, bool ended) {
   ThreadRecord<RealWorld>& record = *self.record;
   self.parked = true;
   {
@@ -424,13 +434,23 @@ Park park(const Deadline* deadline, bool interruptible, OutsideWord* outside) {
       self.parked = false;
       return Park::woken;
     }
-    if (begun.block == Block::release) ledger_slot.get().release(begun.core);
+    if (begun.block == Block::release) ledger_slot.get().release(begun.core, ended);
   }
   if (interruptible) let_nudge_pass();
   Park result = wait_for_grant(deadline, interruptible, outside);
   self.parked = false;
   pass_scheduling_point();
   return result;
+}
+
+Park park(const Deadline* deadline, bool interruptible, OutsideWord* outside) {
+  return park(deadline, interruptible, outside, false);
+}
+
+void park_ended() {
+  // Its own until it blocks: from then on the words belong to whoever wakes it.
+  memset(self.record->policy_words, 0, sizeof self.record->policy_words);
+  park(nullptr, false, nullptr, true);
 }
 
 void unpark(ThreadIndex thread) {

@@ -88,6 +88,9 @@ void thread_detach();
 // spuriously. A signal handler ends it early only if `interruptible`; so does what happens at the
 // `outside` word, which takes no deadline. [managed]
 Park park(const Deadline* deadline, bool interruptible, OutsideWord* outside = nullptr);
+// The same for a kernel thread whose thread of the program has ended: the policy sees a core left
+// for good, and a new thread when it is woken. [managed]
+void park_ended();
 // Wakes the thread or leaves it a permit. Any thread, handlers included.
 void unpark(ThreadIndex thread);
 
