@@ -23,7 +23,8 @@ struct Event {
   std::atomic<std::uint32_t> kind;  // written last
   ThreadIndex thread;
   ProcessIndex process;
-  CoreIndex core;  // of runs, leaves and ends
+  CoreIndex core;      // of runs, leaves and ends
+  std::uint64_t idle;  // a bit for each core to which no thread has been given, just now
 };
 
 // A record of fixed size that threads and processes write at once, in memory of the caller's that
@@ -40,7 +41,7 @@ class Log {
   }
   // Events beyond the capacity are not kept; full() tells.
   void add(Nanoseconds at, Event::Kind kind, ThreadIndex thread, ProcessIndex process,
-           CoreIndex core = kNoCore) {
+           CoreIndex core = kNoCore, std::uint64_t idle = 0) {
     std::uint32_t i = next_.fetch_add(1, std::memory_order_seq_cst);
     if (i >= capacity_) return;
     Event& event = events()[i];
@@ -48,6 +49,7 @@ class Log {
     event.thread = thread;
     event.process = process;
     event.core = core;
+    event.idle = idle;
     event.kind.store(kind, std::memory_order_release);
   }
   void clear() { next_.store(0); }
@@ -70,9 +72,12 @@ struct Promises {
   // who bring them together take their time, or are not on a CPU just now.
   Nanoseconds patience = ~0ull;  // it is no promise
   std::uint32_t events = 0;
+  // Which cores are idle is in the events: a thread with a core may have to wait for a CPU.
+  bool sees_idle = false;
   Nanoseconds quantum = 0;  // 0: no promise; else on one core
   // Whether turns are counted: no thread gets more than a few while another waits.
   bool turns = false;
+  Nanoseconds turn_patience = 0;  // one who is about to wait may have to wait for a CPU before
   // A thread that is woken while all is quiet has its last core again.
   bool affinity = false;
   // More threads than one may have a core where the watchdog helps.
@@ -100,6 +105,10 @@ class Judge {
   }
 
  private:
+  struct Instant {
+    Nanoseconds at = 0;
+    std::uint32_t event = 0;
+  };
   enum class Is { away, ready, running, gone };
   struct Thread {
     Is is = Is::away;
@@ -112,8 +121,7 @@ class Judge {
   };
   struct Core {
     ThreadIndex thread = kNoThread;
-    Nanoseconds since = 0;  // free
-    std::uint32_t since_event = 0;
+    Instant since;  // idle
     // Quantum: whom it serves, and between which times that began.
     ProcessIndex serves = kNoProcess;
     Nanoseconds earliest = 0, latest = 0;
@@ -127,7 +135,7 @@ class Judge {
 
   void look(const Event& event) {
     Thread& thread = threads_[event.thread];
-    conserve(event.at);
+    conserve(event);
     if (event.kind == Event::starts) {
       thread = {};
     } else if (event.kind == Event::ready) {
@@ -145,8 +153,8 @@ class Judge {
       return say("thread " + name(event.thread) + " left and had no core");
     Core& core = cores_[event.core];
     if (core.thread == event.thread) core.thread = kNoThread;
-    core.since = core.left = event.at;
-    core.since_event = i_;
+    core.since = {event.at, i_};
+    core.left = event.at;
     --running_;
     thread.is = event.kind == Event::ends ? Is::gone : Is::away;
     if (thread.permit && thread.is == Is::away) become_ready(event, thread);
@@ -188,7 +196,9 @@ class Judge {
     auto most = static_cast<std::uint32_t>(4 * threads_.size() + 64);
     for (ThreadIndex t = 0; t < threads_.size(); ++t) {
       if (threads_[t].is != Is::ready || t == event.thread) continue;
-      if (++threads_[t].turns[event.thread] > most)
+      ++threads_[t].turns[event.thread];
+      if (threads_[t].turns[event.thread] > most &&
+          event.at - threads_[t].since > promises_.turn_patience)
         say("thread " + name(event.thread) + " ran " + name(most) + " times while thread " +
             name(t) + " waited");
     }
@@ -222,14 +232,15 @@ class Judge {
   }
 
   // No core has been free until now while threads were READY, whichever they were.
-  void conserve(Nanoseconds now) {
-    if (ready_ == 0) return;
+  void conserve(const Event& event) {
     for (CoreIndex c = 0; c < cores_.size(); ++c) {
-      const Core& core = cores_[c];
-      if (core.thread != kNoThread) continue;
-      Nanoseconds since = std::max(ready_since_.at, core.since);
-      std::uint32_t event = std::max(ready_since_.event, core.since_event);
-      if (now - since > promises_.patience && i_ - event > promises_.events)
+      Core& core = cores_[c];
+      bool idle = promises_.sees_idle ? event.idle >> c & 1 : core.thread == kNoThread;
+      if (!idle) core.since = {event.at, i_};
+      if (!idle || ready_ == 0) continue;
+      Nanoseconds since = std::max(ready_since_.at, core.since.at);
+      std::uint32_t first = std::max(ready_since_.event, core.since.event);
+      if (event.at - since > promises_.patience && i_ - first > promises_.events)
         say("threads wait, and core " + name(c) + " is idle");
     }
   }
@@ -240,10 +251,7 @@ class Judge {
   std::vector<Thread> threads_;
   std::uint32_t i_ = 0;
   unsigned running_ = 0, ready_ = 0;
-  struct {
-    Nanoseconds at = 0;
-    std::uint32_t event = 0;
-  } ready_since_;  // threads, without a gap
+  Instant ready_since_;  // threads, without a gap
   std::string broken_;
 };
 

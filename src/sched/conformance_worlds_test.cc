@@ -56,36 +56,43 @@ struct Pair {
   std::atomic<std::uint32_t> by_index[2];  // what wakes them, + 1; 0: not there yet
 };
 
+// A bit for each core without a thread, as the ledger has it.
+std::uint64_t idle_cores(const CoreSlot<RealWorld>* cores, CoreIndex n_cores) {
+  std::uint64_t idle = 0;
+  for (CoreIndex core = 0; core < n_cores; ++core) {
+    std::uint32_t owner = cores[core].owner.load(std::memory_order_relaxed);
+    idle |= std::uint64_t{owner == 0 || (owner & kClaimedCore)} << core;
+  }
+  return idle;
+}
+
 // What pairs of threads do: each has its turn, computes for a while, at times yields, and wakes the
-// other. A Seat is a thread in its world: index(), process(), core(), yield(), park() and
-// wake(log, index in the ledger).
+// other. A Seat is a thread in its world: note(kind of event), yield(), park() and wake(index of
+// the other in the ledger).
 template <class Seat>
-void live(Seat& seat, Log& log, Pair& pair, unsigned side, unsigned rounds, unsigned seed) {
+void live(Seat& seat, Pair& pair, unsigned side, unsigned rounds, unsigned seed) {
   std::minstd_rand random(seed * 977 + seat.index());
-  auto note = [&](Event::Kind kind, CoreIndex core = kNoCore) {
-    log.add(os::now(), kind, seat.index(), seat.process(), core);
-  };
   auto compute = [&](Nanoseconds ns) {
     for (Nanoseconds end = os::now() + ns; os::now() < end;) cpu_pause();
   };
   for (unsigned round = 0; round < rounds; ++round) {
     while (pair.turn.load() != side) {
-      note(Event::leaves, seat.core());
+      seat.note(Event::leaves);
       seat.park();
-      note(Event::runs, seat.core());
+      seat.note(Event::runs);
     }
     compute(random() % 40'000);
     for (unsigned yields = random() % 4; yields; --yields) {
-      note(Event::leaves, seat.core());
-      note(Event::ready);
+      seat.note(Event::leaves);
+      seat.note(Event::ready);
       seat.yield();
-      note(Event::runs, seat.core());
+      seat.note(Event::runs);
       compute(random() % 10'000);
     }
     pair.turn.store(1 - side);
     bool last = side == 1 && round + 1 == rounds;  // the other one is gone
     std::uint32_t partner = last ? 0 : pair.by_index[1 - side].load();
-    if (partner) seat.wake(log, partner - 1);
+    if (partner) seat.wake(partner - 1);
   }
 }
 
@@ -110,11 +117,15 @@ using ThreadsInstance = LocalInstanceOn<ThreadsOs>;
 
 struct LedgerSeat {
   ThreadsInstance& instance;
+  Log& log;
   ThreadIndex self;
 
   ThreadIndex index() const { return self; }
-  ProcessIndex process() const { return instance.threads[self].process; }
-  CoreIndex core() const { return instance.core(self); }
+  void note(Event::Kind kind) { note_of(self, kind, instance.core(self)); }
+  void note_of(ThreadIndex thread, Event::Kind kind, CoreIndex core = kNoCore) {
+    log.add(os::now(), kind, thread, instance.threads[thread].process, core,
+            idle_cores(instance.cores.data(), instance.machine.n_cores()));
+  }
   void wait_for_grant() {
     TestRecord& record = instance.threads[self];
     for (;;) {
@@ -132,8 +143,8 @@ struct LedgerSeat {
   void yield() {
     if (instance.yield(self, 1000)) wait_for_grant();
   }
-  void wake(Log& log, ThreadIndex other) {
-    log.add(os::now(), Event::ready, other, instance.threads[other].process);
+  void wake(ThreadIndex other) {
+    note_of(other, Event::ready);
     instance.wake(other);
   }
 };
@@ -158,13 +169,13 @@ std::string on_the_ledger(const Policy& policy, TestMachine machine, unsigned n_
   for (ThreadIndex i = 0; i < n_threads; ++i) {
     threads.emplace_back([&, i] {
       my_index = i;
-      LedgerSeat seat{instance, i};
-      record.log.add(os::now(), Event::ready, i, seat.process());
+      LedgerSeat seat{instance, record.log, i};
+      seat.note(Event::ready);
       instance.from_kernel(i);
       seat.wait_for_grant();
-      record.log.add(os::now(), Event::runs, i, seat.process(), seat.core());
-      live(seat, record.log, pairs[i / 2], i % 2, rounds, 1);
-      record.log.add(os::now(), Event::ends, i, seat.process(), seat.core());
+      seat.note(Event::runs);
+      live(seat, pairs[i / 2], i % 2, rounds, 1);
+      seat.note(Event::ends);
       instance.to_kernel(i);
     });
   }
@@ -176,6 +187,7 @@ std::string on_the_ledger(const Policy& policy, TestMachine machine, unsigned n_
 // ---- in the runtime ----
 
 struct RuntimeSeat {
+  Log& log;
   ThreadIndex id;
   unsigned n_processes;
 
@@ -184,12 +196,18 @@ struct RuntimeSeat {
     return static_cast<ProcessIndex>((id / 2 + apart) % n_processes);
   }
   ThreadIndex index() const { return id; }
-  ProcessIndex process() const { return process_of(id, n_processes); }
-  CoreIndex core() const { return core_of(self.record->state.load()); }
+  void note(Event::Kind kind) {
+    note_of(id, kind, self.record ? core_of(self.record->state.load()) : kNoCore);
+  }
+  void note_of(ThreadIndex thread, Event::Kind kind, CoreIndex core = kNoCore) {
+    const Segment& segment = runtime_segment();
+    log.add(os::now(), kind, thread, process_of(thread, n_processes), core,
+            idle_cores(segment.cores, segment.header->n_cores));
+  }
   void park() { roost::park(nullptr, false); }
   void yield() { yield_core(); }
-  void wake(Log& log, ThreadIndex partner) {
-    log.add(os::now(), Event::ready, id ^ 1, process_of(id ^ 1, n_processes));
+  void wake(ThreadIndex partner) {
+    note_of(id ^ 1, Event::ready);
     unpark(partner);
   }
 };
@@ -206,16 +224,16 @@ void run_threads(Log& log, Shared& shared, ProcessIndex process, unsigned n_proc
   for (++shared.present; shared.present < n_processes;) std::this_thread::yield();
   std::vector<std::thread> threads;
   for (ThreadIndex id = 0; id < n_threads; ++id) {
-    RuntimeSeat seat{id, n_processes};
-    if (seat.process() != process) continue;
+    if (RuntimeSeat::process_of(id, n_processes) != process) continue;
+    RuntimeSeat seat{log, id, n_processes};
     threads.emplace_back([&, seat]() mutable {
       Pair& pair = shared.pairs[seat.id / 2];
-      log.add(os::now(), Event::ready, seat.id, seat.process());
+      seat.note(Event::ready);
       if (!thread_attach()) _exit(1);
-      log.add(os::now(), Event::runs, seat.id, seat.process(), seat.core());
+      seat.note(Event::runs);
       pair.by_index[seat.id % 2] = self.index + 1;
-      live(seat, log, pair, seat.id % 2, rounds, 2);
-      log.add(os::now(), Event::ends, seat.id, seat.process(), seat.core());
+      live(seat, pair, seat.id % 2, rounds, 2);
+      seat.note(Event::ends);
       thread_detach();
     });
   }
@@ -286,8 +304,11 @@ std::string in_the_runtime(const Policy& policy, CoreIndex n_cores, unsigned n_p
 
 // ---- what is promised ----
 
+// However busy the machine is that runs these tests.
 constexpr Nanoseconds kPatience = 500'000'000;
-constexpr std::uint32_t kPatienceInEvents = 2000;
+constexpr Promises kCoresAreBusy = {.patience = kPatience, .events = 2000, .sees_idle = true};
+constexpr Promises kWaitsAreBounded = {.turns = true, .turn_patience = kPatience};
+constexpr Promises kQuantum = {.quantum = 1'000'000};
 
 class Worlds : public testing::TestWithParam<const Policy*> {
  protected:
@@ -296,50 +317,34 @@ class Worlds : public testing::TestWithParam<const Policy*> {
 };
 
 TEST_P(Worlds, threads_on_the_ledger_keep_cores_busy_and_lose_nobody) {
-  EXPECT_EQ(on_the_ledger(policy(), {2, 2}, 12, 150,
-                          {.patience = kPatience, .events = kPatienceInEvents}),
-            "");
+  EXPECT_EQ(on_the_ledger(policy(), {2, 2}, 12, 150, kCoresAreBusy), "");
 }
 
 TEST_P(Worlds, threads_on_one_core_of_the_ledger_wait_for_a_bounded_time) {
-  EXPECT_EQ(on_the_ledger(policy(), {1, 1}, 12, 100,
-                          {.patience = kPatience, .events = kPatienceInEvents, .turns = true}),
-            "");
+  EXPECT_EQ(on_the_ledger(policy(), {1, 1}, 12, 100, kWaitsAreBounded), "");
 }
 
 TEST_P(Worlds, threads_on_one_core_of_the_ledger_have_their_quantum) {
   if (!has_quantum()) GTEST_SKIP() << "this policy has none";
-  EXPECT_EQ(
-      on_the_ledger(policy(), {1, 1}, 12, 150,
-                    {.patience = kPatience, .events = kPatienceInEvents, .quantum = 1'000'000}),
-      "");
+  EXPECT_EQ(on_the_ledger(policy(), {1, 1}, 12, 150, kQuantum), "");
 }
 
 // In one process, and in three that share the instance.
 TEST_P(Worlds, the_runtime_keeps_cores_busy_and_loses_nobody) {
   for (unsigned processes : {1u, 3u}) {
-    EXPECT_EQ(in_the_runtime(policy(), 2, processes, 150,
-                             {.patience = kPatience, .events = kPatienceInEvents}),
-              "")
-        << processes;
+    EXPECT_EQ(in_the_runtime(policy(), 2, processes, 150, kCoresAreBusy), "") << processes;
   }
 }
 
 TEST_P(Worlds, on_one_core_of_the_runtime_the_wait_is_bounded) {
   for (unsigned processes : {1u, 3u}) {
-    EXPECT_EQ(in_the_runtime(policy(), 1, processes, 100,
-                             {.patience = kPatience, .events = kPatienceInEvents, .turns = true}),
-              "")
-        << processes;
+    EXPECT_EQ(in_the_runtime(policy(), 1, processes, 100, kWaitsAreBounded), "") << processes;
   }
 }
 
 TEST_P(Worlds, on_one_core_of_the_runtime_the_quantum_is_respected) {
   if (!has_quantum()) GTEST_SKIP() << "this policy has none";
-  EXPECT_EQ(
-      in_the_runtime(policy(), 1, 3, 150,
-                     {.patience = kPatience, .events = kPatienceInEvents, .quantum = 1'000'000}),
-      "");
+  EXPECT_EQ(in_the_runtime(policy(), 1, 3, 150, kQuantum), "");
 }
 
 INSTANTIATE_TEST_SUITE_P(Policies, Worlds, testing::ValuesIn(all_policies()),
@@ -352,7 +357,7 @@ TEST(PlantedOnTheLedger, a_policy_that_starves_is_found) {
 
 TEST(PlantedOnTheLedger, a_policy_that_leaves_cores_idle_is_found) {
   std::string found = on_the_ledger(planted::kLeavesCoresIdle, {1, 2}, 8, 2000,
-                                    {.patience = 50'000'000, .events = 1000});
+                                    {.patience = 50'000'000, .events = 1000, .sees_idle = true});
   EXPECT_NE(found.find("is idle"), std::string::npos) << found;
 }
 
