@@ -100,6 +100,7 @@ bool find(const char* name, const PolicyFolders& folders, Path& path, PolicyFile
   error << ", and what lies as NAME.so in ";
   if (folders.listed && *folders.listed) error << folders.listed << " or ";
   error << (folders.installed && *folders.installed ? folders.installed : "ROOST_POLICY_PATH");
+  if (exists(name)) error << "; for the file that lies here, write ./" << name;
   return false;
 }
 

@@ -58,7 +58,9 @@ TEST(PolicyFile, is_found_by_path_and_by_name_and_loaded_once) {
   fs::path old = fs::current_path();
   fs::current_path(kExamples);
   EXPECT_EQ(&load("./shortest_queue.so"), &by_path);
+  std::string forgotten = refusal("shortest_queue.so");
   fs::current_path(old);
+  EXPECT_NE(forgotten.find("write ./shortest_queue.so"), std::string::npos) << forgotten;
 }
 
 TEST(PolicyFile, has_the_parameters_that_the_mechanism_reads) {
