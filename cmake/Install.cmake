@@ -1,4 +1,4 @@
-# Puts the command, the library, the headers, the pkg-config file and the man page in place.
+# Puts the command, the library, the headers, an example, the pkg-config file and the man page in place.
 if(TARGET roost)
   install(TARGETS roost RUNTIME)
 endif()
@@ -9,6 +9,8 @@ endif()
 if(EXISTS ${CMAKE_SOURCE_DIR}/include/roost)
   install(DIRECTORY include/roost TYPE INCLUDE FILES_MATCHING PATTERN "*.h")
 endif()
+# A policy to start from (docs/user/writing-a-policy.md).
+install(DIRECTORY examples/policies DESTINATION ${CMAKE_INSTALL_DOCDIR}/examples)
 # Relative to the file's own place, so that `cmake --install --prefix` may choose another.
 file(RELATIVE_PATH prefix_from_pc ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})
 configure_file(cmake/roost.pc.in roost.pc @ONLY)

@@ -33,6 +33,7 @@ struct Instance {
   };
   using TheLedger = Ledger<World, Os>;
 
+  const Policy* policy;
   Kernel kernel;
   CoreSlot<World> cores[kCores];
   CoreInfo info[kCores];
@@ -48,12 +49,13 @@ struct Instance {
   Os os;
   TheLedger ledger{tables(), os};
 
-  Instance() {
+  explicit Instance(const Policy& policy = kPolicy) : policy(&policy) {
     instance = this;
     for (CoreIndex core = 0; core < kCores; ++core) {
       info[core] = {core, 0, 0, 0, 0, kCores};
       for (std::uint64_t& word : cores[core].policy_words) word = 0;
       for (std::uint64_t& word : cores[core].ready_processes) word = 0;
+      cores[core].policy_shared.store(0, std::memory_order_relaxed);
       words[core]($) = 0;
       queue[core]($) = 0;
       work[core]($) = 0;
@@ -70,14 +72,16 @@ struct Instance {
       record.queued_on = record.pinned_to = kNoCore;
       record.ready_ns = 0;
       record.counters = {};
+      for (std::uint64_t& word : record.policy_words) word = 0;
       record.state.store(static_cast<std::uint32_t>(State::blocked), std::memory_order_relaxed);
     }
   }
 
   LedgerTables<World> tables() {
-    static constexpr std::uint64_t kParameters[] = {10, 0};
-    return {cores,      info,     threads,  fifos,       idle,      queued,  kCores,
-            kProcesses, kThreads, &kPolicy, kParameters, contended, on_trial};
+    // NEST's, of which coop has the first three: the reserve nest holds one core.
+    static constexpr std::uint64_t kParameters[] = {10, 0, 0, 1000, 1, 2};
+    return {cores,      info,     threads, fifos,       idle,      queued,  kCores,
+            kProcesses, kThreads, policy,  kParameters, contended, on_trial};
   }
 
   // To set the scene, before the threads start.
@@ -125,7 +129,7 @@ struct Instance {
   }
   void end(ThreadIndex thread) {
     CoreIndex core = TheLedger::leave_core(threads[thread], State::detached);
-    if (core != kNoCore) ledger.release(core);
+    if (core != kNoCore) ledger.release(core, true);
   }
 
   // The same with waiting: returns when the thread has a core.
@@ -208,7 +212,8 @@ struct Instance {
   }
 
   // First come, first served by process, and a witness of who touches what.
-  static CoreIndex thread_ready(const PolicyContext&, CoreIndex last_core, std::uint64_t*) {
+  static CoreIndex thread_ready(const PolicyContext&, CoreIndex last_core, std::uint64_t*,
+                                CoreView&) {
     return last_core;
   }
   static ProcessIndex core_free(const PolicyContext&, CoreIndex core, CoreIndex from,

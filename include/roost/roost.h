@@ -58,7 +58,8 @@ ROOST_API int roost_api_version(void);
 struct roost_config {
   /* 1 to 63 letters, digits, '.', '_', '-'. Default: the variable ROOST_INSTANCE, "default". */
   const char* instance;
-  /* A name that `roost policies` lists. Default: ROOST_POLICY, "coop". */
+  /* A name that `roost policies` lists, or the path of a plug-in (roost/policy.h), with a '/'.
+   * Default: ROOST_POLICY, "coop". */
   const char* policy;
   /* How long a core serves one process in a row, in ns. Default: the policy's. */
   uint64_t quantum_ns;
@@ -77,13 +78,13 @@ struct roost_config {
  * Programs that this process executes are not in the instance unless started by `roost run`. Waits
  * until a core is free. Not in signal handlers.
  *
- * -EINVAL    a name, policy or reserved field that is not valid
+ * -EINVAL    a name, policy (standard error says why) or reserved field that is not valid
  * -EALREADY  another thread is inside roost_start()
  * -EAGAIN    the instance has no free thread record; -EUSERS: no free process slot
  * -EACCES    the instance's segment is another user's, or others may write to it
  * -EPROTO    it was made by another version of Roost, or is damaged
  * -EXDEV     it belongs to another container
- * -ENOTSUP   it runs a policy that this version does not have
+ * -ENOTSUP   it runs a policy that this version does not have, or another build of a plug-in
  * or what open(2), ftruncate(2) or mmap(2) of the segment say */
 ROOST_API int roost_start(const struct roost_config* config);
 

@@ -16,6 +16,7 @@
 #include "cli/shared_memory.h"
 #include "cli/verbs.h"
 #include "cli/wait_policies.h"
+#include "sched/policy_file.h"
 #include "topo/cpulist.h"
 
 namespace roost::cli {
@@ -45,6 +46,13 @@ std::unique_ptr<MappedSegment> living_instance(const std::string& name) {
   return std::move(opened.segment);
 }
 
+// All that joins an instance must have its policy.
+void require_policy_of(const Segment& segment, const std::string& name) {
+  PolicyFileError why;
+  if (!policy_of_instance(*segment.header, true, why))
+    die(kCannotRun, "instance '{}' cannot be joined: {}", name, why.c_str());
+}
+
 // An instance that runs already keeps its cores, policy and parameters: says what was asked in
 // vain.
 void warn_of_differences(const Settings& settings, const Segment& segment) {
@@ -55,8 +63,9 @@ void warn_of_differences(const Settings& settings, const Segment& segment) {
   auto differs = [&](const char* what) {
     other += (other.empty() ? "" : ", ") + std::string(what);
   };
-  if (settings.policy_given && header.policy != std::string(settings.policy->name))
-    differs("policy");
+  PolicyFileError unknown;
+  const Policy* policy = policy_of_instance(header, true, unknown);
+  if (settings.policy_given && policy != settings.policy) differs("policy");
   if (settings.cores && settings.cores != header.n_cores) differs("number of cores");
   if (settings.cpus && parse_cpulist(settings.cpus->c_str(), asked, error) == 0 &&
       asked != cpus_of(segment)) {
@@ -65,7 +74,6 @@ void warn_of_differences(const Settings& settings, const Segment& segment) {
   if (settings.pin && *settings.pin != kPinModeNames[static_cast<unsigned>(header.pin_mode)])
     differs("pinning");
   for (const auto& [name, value] : settings.parameters) {
-    const Policy* policy = find_policy(header.policy);
     int index = policy ? find_parameter(*policy, name.c_str()) : -1;
     std::uint64_t has = index >= 0 ? header.parameters[index] : header.n_threads;
     if (has != value) differs(name.c_str());
@@ -135,6 +143,7 @@ int run(const RunOptions& options, const std::vector<std::string>& command) {
   if (!memory.problem.empty()) die(kCannotRun, "{}", memory.problem);
   std::unique_ptr<MappedSegment> instance = living_instance(settings.instance);
   if (instance) {
+    require_policy_of(**instance, settings.instance);
     if (options.cpus || options.cores) machine_for(request);
     warn_of_differences(settings, **instance);
   } else {
@@ -164,8 +173,9 @@ Verb add_run(CLI::App& app, const std::vector<std::string>& command) {
        "Which programs share cores: those of one instance do, others\n"
        "know nothing of each other [the instance around this one; in a\n"
        "Slurm job, one for the job; else 'default']");
-  text("--policy", options->policy, "NAME",
-       "How threads are scheduled; roost policies lists them [coop]");
+  text("--policy", options->policy, "NAME|PATH",
+       "How threads are scheduled; roost policies lists them, and a path\n"
+       "with a '/' names a policy of your own [coop]");
   text("--cpus", options->cpus, "LIST",
        "Use these CPUs, as in 0-3,8 [all this process may use, but no\nmore than its CPU quota]");
   text("--cores", options->cores, "N", "Use N cores, close to each other");

@@ -7,6 +7,7 @@
 
 #include "cli/duration.h"
 #include "cli/error.h"
+#include "cli/policy_choice.h"
 #include "segment/segment.h"
 
 namespace roost::cli {
@@ -30,12 +31,6 @@ std::string enumerate(const std::vector<std::string>& names, const char* last = 
     text += names[i];
   }
   return text;
-}
-
-std::string policy_names() {
-  std::vector<std::string> names;
-  for (const Policy* const* p = kPolicies; *p; ++p) names.push_back((*p)->name);
-  return enumerate(names);
 }
 
 std::string parameter_names(const Policy& policy) {
@@ -163,13 +158,11 @@ Settings resolve_settings(const RunOptions& options, const Lookup& lookup) {
   std::optional<std::string> inherited_policy = inherited("ROOST_POLICY");
   std::optional<std::string> policy = options.policy ? options.policy : inherited_policy;
   settings.policy_given = policy.has_value();
-  settings.policy = policy ? find_policy(policy->c_str()) : kPolicies[0];
-  if (!settings.policy) {
-    die(kWrongUsage, "there is no policy '{}'; known: {}", *policy, policy_names());
-  }
+  settings.policy = policy ? &choose_policy(*policy, lookup) : kPolicies[0];
 
   // Parameters belong to a policy: those inherited for another one mean nothing.
-  if (!options.policy || options.policy == inherited_policy) {
+  if (!options.policy || options.policy == inherited_policy ||
+      name_for_others(*settings.policy) == inherited_policy) {
     if (auto list = inherited("ROOST_SET")) apply_list(*list, settings);
     if (auto quantum = inherited("ROOST_QUANTUM_NS")) apply_list("quantum=" + *quantum, settings);
   }
@@ -206,7 +199,7 @@ Settings resolve_settings(const RunOptions& options, const Lookup& lookup) {
 
 Assignments settings_environment(const Settings& settings) {
   Assignments result{{"ROOST_INSTANCE", settings.instance}};
-  if (settings.policy_given) result.push_back({"ROOST_POLICY", settings.policy->name});
+  if (settings.policy_given) result.push_back({"ROOST_POLICY", name_for_others(*settings.policy)});
   if (settings.cpus) result.push_back({"ROOST_CPUS", *settings.cpus});
   if (settings.cores) result.push_back({"ROOST_CORES", std::to_string(settings.cores)});
   std::string list;

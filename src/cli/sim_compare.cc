@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "cli/error.h"
+#include "cli/policy_choice.h"
 #include "cli/progress.h"
 #include "cli/settings.h"
 #include "cli/sim.h"
@@ -24,7 +25,7 @@ std::map<std::string, std::uint64_t> parameters(const SimOptions& options,
     for (const auto& [name, text] : split_assignments(typed)) {
       bool known = false;
       for (const std::string& policy_name : chosen) {
-        const Policy* policy = find_policy(policy_name.c_str());
+        const Policy* policy = sim::find_any_policy(policy_name);
         int index = policy ? find_parameter(*policy, name.c_str()) : -1;
         if (index < 0) continue;
         known = true;
@@ -81,7 +82,8 @@ int sim_compare(const SimOptions& options) {
   run.governor = scenario.governor;
   run.time_limit = scenario.time_limit;
   run.check = options.check;
-  for (const std::string& policy : policies) {  // a wrong name is said before the first run
+  for (std::string& policy : policies) {  // a wrong name is said before the first run
+    if (!sim::is_linux(policy)) policy = name_for_others(choose_policy(policy, look_up_own));
     run.policy = policy;
     sim::make_scheduler(run);
   }

@@ -7,6 +7,7 @@
 #include "cli/instance.h"
 #include "cli/settings.h"
 #include "os/sys.h"
+#include "sched/policy_file.h"
 #include "segment/thread_state.h"
 
 namespace roost::cli {
@@ -67,7 +68,8 @@ InstanceSnapshot take_snapshot(const Segment& segment) {
   }
   snapshot.pinning = kPinModeNames[static_cast<unsigned>(header.pin_mode)];
   snapshot.cpus = cpus_of(segment);
-  if (const Policy* policy = find_policy(snapshot.policy.c_str())) {
+  PolicyFileError unknown;
+  if (const Policy* policy = policy_of_instance(header, true, unknown)) {
     for (unsigned i = 0; i < policy->n_parameters; ++i) {
       const PolicyParameter& parameter = policy->parameters[i];
       snapshot.parameters.emplace_back(parameter.name,

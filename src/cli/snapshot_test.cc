@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "policy/policy.h"
 #include "segment/instance_test.h"
 #include "segment/thread_state.h"
 #include "topo/cpulist.h"
@@ -12,6 +13,7 @@ namespace {
 
 TEST(Snapshot, shows_the_instance_and_its_processes) {
   TestInstance instance;
+  instance.config().policy_layout = find_policy("coop")->layout;
   instance.config().cores[0].os_cpu = 3;
   instance.config().cores[1].os_cpu = 5;
   Member member(instance);

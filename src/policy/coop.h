@@ -14,7 +14,8 @@ namespace coop {
 
 enum CoreWord { current_process, slice_start };  // current_process: index + 1, 0 none
 
-inline CoreIndex thread_ready(const PolicyContext&, CoreIndex last_core, std::uint64_t*) {
+inline CoreIndex thread_ready(const PolicyContext&, CoreIndex last_core, std::uint64_t*,
+                              CoreView&) {
   return last_core;
 }
 

@@ -186,7 +186,8 @@ inline CoreIndex place(const PolicyContext& context, CoreIndex last, std::uint64
   return core;
 }
 
-inline void thread_moves(CoreIndex, CoreIndex last_core, std::uint64_t* words) {
+inline void thread_moves(const PolicyContext&, CoreIndex, CoreIndex last_core,
+                         std::uint64_t* words) {
   words[core_before] = last_core + 1u;
 }
 

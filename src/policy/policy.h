@@ -5,7 +5,11 @@
 // whatever process is passing a scheduling point, possibly under a core's queue lock: they may not
 // block, allocate, read a clock, touch atomics or keep state outside the words they are handed. The
 // same code runs in every process of an instance, in the simulator and under the model checker.
+//
+// Users' policies have the same contract in C (include/roost/policy.h, policy/plug_in.h).
 #pragma once
+
+#include <roost/policy.h>
 
 #include <cstdint>
 
@@ -15,14 +19,7 @@
 namespace roost {
 
 // A number a user can set: `roost run --set name=value`.
-struct PolicyParameter {
-  const char* name;
-  const char* unit;     // "ns", "cores", "1"
-  const char* summary;  // one sentence
-  std::uint64_t standard;
-  std::uint64_t minimum;
-  std::uint64_t maximum;
-};
+using PolicyParameter = ::roost_policy_parameter;
 
 // What every callback may look at.
 struct PolicyContext {
@@ -30,6 +27,7 @@ struct PolicyContext {
   const std::uint64_t* parameters;  // in the order of the policy's table
   const CoreInfo* cores;
   CoreIndex n_cores;
+  const void* data;  // Policy::data
 };
 
 // The READY queues of one core, seen under that core's lock.
@@ -60,26 +58,29 @@ class QueueView {
   unsigned n_processes_;
 };
 
-// The cores as a policy sees them that places threads itself (Policy::place). Any process may
-// change what is seen at any time; only a claim is sure.
+// The cores as a policy sees them. Any process may change what is seen at any time; only a claim is
+// sure.
 class CoreView {
  public:
   // How the ledger answers, for each World.
   struct Answers {
     bool (*claim)(void* ledger, CoreIndex);
     CoreIndex (*next_idle)(void* ledger, CoreIndex first, CoreIndex end);
+    std::uint32_t (*queued)(void* ledger, CoreIndex);
     std::uint64_t (*word)(void* ledger, CoreIndex);
     bool (*change_word)(void* ledger, CoreIndex, std::uint64_t from, std::uint64_t to);
   };
   CoreView(void* ledger, const Answers& answers) : ledger_(ledger), answers_(answers) {}
 
-  // Takes `core` if it is idle: nobody else places a thread there from then on. Whoever succeeds
-  // must return that core.
+  // Takes `core` if it is idle: nobody else places a thread there from then on. For Policy::place
+  // alone: whoever succeeds must return that core.
   bool claim(CoreIndex core) { return answers_.claim(ledger_, core); }
   // The first idle core of first .. end-1, kNoCore if there is none.
   CoreIndex next_idle(CoreIndex first, CoreIndex end) {
     return answers_.next_idle(ledger_, first, end);
   }
+  // How many READY threads wait in the queue of `core`.
+  std::uint32_t queued(CoreIndex core) { return answers_.queued(ledger_, core); }
   // A word of the policy's for each core, 0 to begin with, that all processes see; it changes only
   // from a value that the caller has seen. False if somebody was faster.
   std::uint64_t word(CoreIndex core) { return answers_.word(ledger_, core); }
@@ -100,7 +101,8 @@ struct Policy {
   std::uint64_t layout;  // changes whenever the meaning of policy_words changes
 
   // A thread became READY: the core it should run on, or wait for if nothing is free.
-  CoreIndex (*thread_ready)(const PolicyContext&, CoreIndex last_core, std::uint64_t* thread_words);
+  CoreIndex (*thread_ready)(const PolicyContext&, CoreIndex last_core, std::uint64_t* thread_words,
+                            CoreView&);
 
   // `core` looks for work in the queues of `from` (its own first, then its NUMA node's, then
   // anywhere): the process whose oldest thread it takes, or kNoProcess for none. `core_words` are
@@ -120,13 +122,17 @@ struct Policy {
                      CoreView&) = nullptr;
 
   // A thread gets `core`, and ran on `last_core` before.
-  void (*thread_moves)(CoreIndex core, CoreIndex last_core, std::uint64_t* thread_words) = nullptr;
+  void (*thread_moves)(const PolicyContext&, CoreIndex core, CoreIndex last_core,
+                       std::uint64_t* thread_words) = nullptr;
 
   // `core` is about to become idle: the thread that leaves it blocks or, if `ended`, is no more.
   void (*core_idle)(const PolicyContext&, CoreIndex core, bool ended, CoreView&) = nullptr;
 
   // A core that spins before it sleeps stops as soon as its other hardware thread gets a thread.
   bool spin_ends_with_sibling = false;
+
+  // The policy's own, handed to its callbacks in PolicyContext.
+  const void* data = nullptr;
 };
 
 // All built-in policies, ended by null.

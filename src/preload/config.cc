@@ -1,6 +1,7 @@
 // Reads the ROOST_* variables that `roost run` sets.
 #include "preload/config.h"
 
+#include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -47,6 +48,40 @@ void apply_settings(const Policy& policy, const char* text, SegmentConfig& confi
   }
 }
 
+// Beside libroost.so, as in an installation: lib/roost/policies.
+const char* installed_policies(PathText& folder) {
+  Dl_info own;
+  if (!dladdr(reinterpret_cast<const void*>(&installed_policies), &own) || !own.dli_fname)
+    return nullptr;
+  const char* name = strrchr(own.dli_fname, '/');
+  if (!name) return nullptr;
+  folder.append(own.dli_fname, static_cast<std::size_t>(name - own.dli_fname));
+  folder << "/roost/policies";
+  return folder.c_str();
+}
+
+// Sets the policy's part of `config`. Null, with why not, if there is no such policy.
+const Policy* choose_policy(char** environment, SegmentConfig& config, PolicyFileError& why) {
+  const char* name = variable(environment, "ROOST_POLICY");
+  const Policy* policy = name && *name ? find_policy(name) : kPolicies[0];
+  config.policy_path = nullptr;
+  config.policy_hash = 0;
+  if (!policy) {
+    PathText installed;
+    const PolicyFile* file = load_policy_file(
+        name, {variable(environment, "ROOST_POLICY_PATH"), installed_policies(installed)}, why);
+    if (!file) return nullptr;
+    policy = &file->plug_in.policy();
+    config.policy_path = file->path;
+    config.policy_hash = file->hash;
+  }
+  config.policy = policy->name;
+  config.policy_layout = policy->layout;
+  for (unsigned i = 0; i < policy->n_parameters; ++i)
+    config.parameters[i] = policy->parameters[i].standard;
+  return policy;
+}
+
 // Its text lies in the environment that read_config was given, and is used while the process joins,
 // not after: runtime.cc keeps the cores, and no choose_cores.
 CoreRequest request;
@@ -66,17 +101,12 @@ void choose_cores(SegmentConfig& config) {
 
 }  // namespace
 
-ConfigResult read_config(char** environment, SegmentConfig& config) {
+ConfigResult read_config(char** environment, SegmentConfig& config, PolicyFileError& why) {
   const char* instance = variable(environment, "ROOST_INSTANCE");
   if (!instance) return ConfigResult::unmanaged;
-  const char* name = variable(environment, "ROOST_POLICY");
-  const Policy* policy = find_policy(name ? name : "coop");
-  if (!policy) policy = kPolicies[0];
   config.instance = instance;
-  config.policy = policy->name;
-  config.policy_layout = policy->layout;
-  for (unsigned i = 0; i < policy->n_parameters; ++i)
-    config.parameters[i] = policy->parameters[i].standard;
+  const Policy* policy = choose_policy(environment, config, why);
+  if (!policy) return ConfigResult::refused;
   if (const char* quantum = variable(environment, "ROOST_QUANTUM_NS")) {
     int index = find_parameter(*policy, "quantum");
     if (index >= 0) config.parameters[index] = strtoull(quantum, nullptr, 10);

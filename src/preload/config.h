@@ -3,17 +3,20 @@
 
 #include "preload/nudge.h"
 #include "preload/trap.h"
+#include "sched/policy_file.h"
 #include "segment/segment.h"
 
 namespace roost {
 
 enum class ConfigResult {
   unmanaged,  // not started by roost run
+  refused,    // the policy is none, or a plug-in that cannot be used
   managed,
 };
 
-// `environment` is the vector handed to constructors: libc's own is not set up yet.
-ConfigResult read_config(char** environment, SegmentConfig& config);
+// `environment` is the vector handed to constructors: libc's own is not set up yet. Loads the
+// policy if it is a plug-in; `why` says in a sentence why one is refused.
+ConfigResult read_config(char** environment, SegmentConfig& config, PolicyFileError& why);
 // How busy waits are treated (`--spin`).
 SpinMode spin_mode_wanted(char** environment);
 // Whether the width of BLAS calls is adapted (`--blas`).

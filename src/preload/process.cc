@@ -45,25 +45,26 @@ void after_fork_in_child() {
   threads_after_fork();
 }
 
-void complain(const char* instance, int error) {
-  char text[512] = "roost: cannot join instance '";
-  strncat(text, instance, 64);
-  strcat(text, "': ");
-  strncat(text, segment_error(error), 256);
-  strcat(text, "; the program runs unmanaged\n");
-  os::write(2, text, strlen(text));
+void complain(const char* instance, const char* why) {
+  Text<1536> text("roost: cannot join instance '");
+  text.append(instance, kInstanceNameBytes);
+  text << "': " << why << "; the program runs unmanaged\n";
+  os::write(2, text.c_str(), text.length());
 }
 
 __attribute__((constructor(101))) void start(int, char**, char** environment) {
   static constinit SegmentConfig config{};
-  ConfigResult found = read_config(environment, config);
+  PolicyFileError refused;
+  ConfigResult found = read_config(environment, config, refused);
+  if (found == ConfigResult::refused) complain(config.instance, refused.c_str());
   if (found != ConfigResult::managed) return;
   report_stats = stats_wanted(environment);
   trap_configure(trap_wanted(environment));
   blas_configure(blas_adapt_wanted(environment));
   nudges_prepare(spin_mode_wanted(environment));
   if (int error = start_process(config)) {
-    complain(config.instance, error);
+    complain(config.instance,
+             error == kSegmentPolicyMismatch ? runtime_refusal() : segment_error(error));
     return;
   }
   nudges_start();

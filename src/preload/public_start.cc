@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include "base/text.h"
-#include "policy/policy.h"
 #include "preload/config.h"
 #include "preload/nudge.h"
 #include "preload/process.h"
@@ -25,7 +24,7 @@ std::atomic<bool> starting{false};
 constexpr unsigned kMaxRequests = 5;
 
 // `variable` and `value` as an entry of an environment.
-using Entry = Text<128>;
+using Entry = Text<kPolicyPathBytes + 16>;
 
 class Request {
  public:
@@ -58,7 +57,7 @@ class Request {
 bool valid(const roost_config& config) {
   if (config.instance && strnlen(config.instance, kInstanceNameBytes) >= kInstanceNameBytes)
     return false;
-  if (config.policy && !find_policy(config.policy)) return false;
+  if (config.policy && strnlen(config.policy, kPolicyPathBytes) >= kPolicyPathBytes) return false;
   for (std::uint32_t word : config.reserved) {
     if (word) return false;
   }
@@ -107,7 +106,14 @@ int start(const roost_config& wanted) {
       static_cast<char**>(__builtin_alloca((n_environment + kMaxRequests + 2) * sizeof(char*)));
   request.place_before_environment(room, n_environment);
   static constinit SegmentConfig config{};
-  if (read_config(room, config) != ConfigResult::managed) return -EINVAL;
+  PolicyFileError refused;
+  ConfigResult found = read_config(room, config, refused);
+  if (found == ConfigResult::refused) {
+    refused << '\n';
+    os::write(2, "roost: ", 7);
+    os::write(2, refused.c_str(), refused.length());
+  }
+  if (found != ConfigResult::managed) return -EINVAL;
   trap_configure(trap_wanted(room));
   bool others = has_other_threads();
   nudges_prepare(spin_mode_wanted(environ));

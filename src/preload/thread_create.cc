@@ -145,7 +145,7 @@ bool finish(Thread* t, void* result) {
 }
 
 void await_next_start(Thread* t) {
-  while (!t->assigned.exchange(false, std::memory_order_acquire)) park(nullptr, false);
+  while (!t->assigned.exchange(false, std::memory_order_acquire)) park_ended();
   errno = 0;
   apply_inherited(t->inherited);
   trap_thread_resumes();

@@ -236,12 +236,11 @@ void* keeper_main(void*) {
 
 }  // namespace
 
-void keeper_bind(Segment& s, ProcessIndex p, const LibcThreads& libc) {
+void keeper_bind(Segment& s, ProcessIndex p, const Policy& policy, const LibcThreads& libc) {
   segment = &s;
   process = p;
   libc_threads = libc;
-  const Policy* policy = find_policy(s.header->policy);
-  int parameter = policy ? find_parameter(*policy, "patience") : -1;
+  int parameter = find_parameter(policy, "patience");
   patience = parameter < 0 ? 20'000'000 : s.header->parameters[parameter];
 }
 

@@ -15,7 +15,8 @@
 
 namespace roost {
 
-void keeper_bind(Segment& segment, ProcessIndex process, const LibcThreads& libc);
+void keeper_bind(Segment& segment, ProcessIndex process, const Policy& policy,
+                 const LibcThreads& libc);
 // Starts this process's keeper unless it runs. Must not be called inside a Critical section.
 void keeper_ensure();
 bool keeper_started();

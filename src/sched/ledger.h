@@ -34,12 +34,12 @@ class Ledger : public ReadyQueues<W, Os> {
     Record& record = t_.threads[thread];
     PolicyContext context = context_now();
     record.ready_ns = context.now;
+    CoreView cores = view();
     if (t_.policy->place) {
-      CoreView cores = view();
       CoreIndex core = t_.policy->place(context, record.last_core, record.policy_words, cores);
       if (core < t_.n_cores) return give(context, core, thread);
     }
-    CoreIndex home = t_.policy->thread_ready(context, record.last_core, record.policy_words);
+    CoreIndex home = t_.policy->thread_ready(context, record.last_core, record.policy_words, cores);
     if (home >= t_.n_cores) home = 0;
     home = beside_contended(home);
     if (grant_if_free(context, home, thread)) return;
@@ -291,7 +291,9 @@ class Ledger : public ReadyQueues<W, Os> {
     return YieldResult::handed_over;
   }
 
-  PolicyContext context_now() { return {os_.now(), t_.parameters, t_.info, t_.n_cores}; }
+  PolicyContext context_now() {
+    return {os_.now(), t_.parameters, t_.info, t_.n_cores, t_.policy->data};
+  }
 
   // By whoever has queued a thread, after announce_queued: a core may have gone idle without having
   // seen the entry. Then it is ours to serve.
@@ -433,7 +435,7 @@ class Ledger : public ReadyQueues<W, Os> {
     return found;
   }
 
-  // What a policy that places threads itself may see and do (policy/policy.h).
+  // What a policy may see and do (policy/policy.h).
   static Ledger& of(void* ledger) { return *static_cast<Ledger*>(ledger); }
   CoreView view() {
     static constexpr CoreView::Answers kAnswers{
@@ -441,6 +443,7 @@ class Ledger : public ReadyQueues<W, Os> {
         [](void* ledger, CoreIndex first, CoreIndex end) {
           return next_bit(of(ledger).t_.idle, first, end);
         },
+        [](void* ledger, CoreIndex core) { return of(ledger).length(core); },
         [](void* ledger, CoreIndex core) -> std::uint64_t {
           return of(ledger).t_.cores[core].policy_shared.load(std::memory_order_relaxed);
         },
@@ -491,7 +494,7 @@ class Ledger : public ReadyQueues<W, Os> {
     record.granted_ns = context.now;
     ++record.counters.grants;
     if (t_.policy->thread_moves)
-      t_.policy->thread_moves(core, record.last_core, record.policy_words);
+      t_.policy->thread_moves(context, core, record.last_core, record.policy_words);
     if (record.last_core != core) {
       ++record.counters.migrations;
       record.last_core = core;

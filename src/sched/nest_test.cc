@@ -106,6 +106,25 @@ TEST_F(NestTest, a_core_idle_for_long_is_demoted_when_it_is_touched) {
   EXPECT_EQ(nest_of(2), Nest::reserve);
 }
 
+// "Nest compaction is not applied to the reserve nest, due to its bounded size."
+TEST_F(NestTest, a_core_of_the_reserve_may_be_idle_for_long) {
+  put(Nest::reserve, {3});
+  instance.os.clock += kLong;
+  EXPECT_EQ(wake(0, 2), 3);
+  EXPECT_EQ(nest_of(3), Nest::primary);
+}
+
+// "unlike CFS, NEST does not take into account activity on hyperthreads" in its nests.
+TEST_F(NestTest, a_core_of_a_nest_is_taken_whatever_its_sibling_does) {
+  for (CoreIndex core = 0; core < 8; ++core)
+    instance.info[core].to_sibling = static_cast<std::int16_t>(core % 2 ? -1 : 1);
+  occupy(5, {2, 1});
+  put(Nest::primary, {3});
+  put(Nest::reserve, {0});
+  EXPECT_EQ(wake(0, 2), 3);  // its sibling is core 2, which is busy; cores 4 to 7 are whole
+  EXPECT_EQ(wake(1, 2), 0);
+}
+
 TEST_F(NestTest, the_time_counts_from_when_the_core_was_left) {
   put(Nest::primary, {2});
   occupy(5, {2});
@@ -169,6 +188,15 @@ TEST_F(NestTest, a_core_that_gets_the_next_thread_stays_when_one_ends) {
   EXPECT_EQ(nest_of(2), Nest::primary);
 }
 
+// What the paper leaves open: a core that is demoted while the reserve is full leaves both nests.
+TEST_F(NestTest, a_core_for_which_the_reserve_has_no_room_leaves_the_nests) {
+  put(Nest::reserve, {0, 1, 4, 5, 6});
+  put(Nest::primary, {2, 3});
+  EXPECT_EQ(wake(0, 2), 2);
+  end(0);
+  EXPECT_EQ(nest_of(2), Nest::none);
+}
+
 // "placed in the reserve nest, if space is available"; R_max is 5.
 TEST_F(NestTest, the_reserve_is_bounded) {
   for (ThreadIndex thread = 0; thread < 8; ++thread) instance.wake(thread);
@@ -192,6 +220,16 @@ TEST_F(NestTest, an_impatient_thread_enlarges_the_primary_nest) {
   EXPECT_EQ(wake(0, 1), 2);  // the second failure: core 0 is idle, and passed by
   EXPECT_EQ(nest_of(2), Nest::primary);
   EXPECT_EQ(instance.threads[0].policy_words[nest::failures], 0u);  // patient again
+}
+
+TEST_F(NestTest, an_impatient_thread_turns_to_the_reserve_first) {
+  put(Nest::primary, {0, 1});
+  put(Nest::reserve, {6});
+  occupy(5, {1});
+  EXPECT_EQ(wake(0, 1), 0);
+  instance.block(0);
+  EXPECT_EQ(wake(0, 1), 6);
+  EXPECT_EQ(nest_of(6), Nest::primary);
 }
 
 TEST_F(NestTest, finding_its_core_idle_makes_a_thread_patient) {

@@ -8,6 +8,7 @@
 #include <new>
 
 #include "sched/keeper.h"
+#include "sched/policy_file.h"
 #include "sched/runtime_os.h"
 
 namespace roost {
@@ -30,6 +31,8 @@ CpuSet instance_mask;
 Nanoseconds idle_spin;
 LibcThreads libc_threads;
 int nudge_signal;
+const Policy* policy;
+constinit PolicyFileError refusal;
 
 // What queued_hint points to while there is no instance, and where one word does not tell all.
 constinit std::atomic<std::uint64_t> nothing_queued{0};
@@ -56,14 +59,14 @@ void bind_ledger() {
                                  segment.header->n_cores,
                                  segment.header->n_processes,
                                  segment.header->n_threads,
-                                 find_policy(segment.header->policy),
+                                 policy,
                                  segment.header->parameters,
                                  segment.header->contended,
                                  segment.header->on_trial};
   new (os_slot.bytes)
       RuntimeOs(segment.core_info, segment.header->n_cores, segment.header->pin_mode);
   new (ledger_slot.bytes) RuntimeLedger(tables, os_slot.get());
-  int spin = find_parameter(*tables.policy, "idle_spin");
+  int spin = find_parameter(*policy, "idle_spin");
   idle_spin = spin < 0 ? 0 : segment.header->parameters[spin];
   instance_mask = {};
   for (CoreIndex c = 0; c < segment.header->n_cores; ++c)
@@ -80,9 +83,18 @@ void make_self_ready() {
     keeper_ensure();
 }
 
+// Whether the other hardware thread of the physical core has a thread; false if none is known.
+bool sibling_runs(CoreIndex core) {
+  int sibling = core + segment.core_info[core].to_sibling;
+  if (sibling == core || sibling < 0 || sibling >= segment.header->n_cores) return false;
+  std::uint32_t owner = segment.cores[sibling].owner.load(std::memory_order_relaxed);
+  return owner != 0 && !(owner & kClaimedCore);
+}
+
 // Nobody needs the core this thread has just left: spins there for as long as a wake-up across
-// cores costs, since whoever wakes it then need not pay that (NEST section 3.4; competitive
-// spinning). Stops as soon as the core gets another owner.
+// cores costs, since whoever wakes it then need not pay that (NEST section 3.2; competitive
+// spinning). Stops as soon as the core gets another owner or, if the policy says so, its sibling
+// one.
 void spin_on_idle_core() {
   if (idle_spin == 0) return;
   const ThreadRecord<RealWorld>& record = *self.record;
@@ -91,6 +103,7 @@ void spin_on_idle_core() {
   for (unsigned i = 1;; ++i) {
     if (state_of(record.state.load(std::memory_order_acquire)) == State::running) return;
     if (core.owner.load(std::memory_order_relaxed) != 0) return;
+    if (policy->spin_ends_with_sibling && sibling_runs(record.last_core)) return;
     cpu_pause();
     if (i % 32 != 1) continue;
     Nanoseconds now = os::now();
@@ -233,12 +246,39 @@ SegmentConfig& stored_config() {
 // The names inside the stored configuration point here: the caller's may lie in its environment.
 char stored_instance[kInstanceNameBytes];
 char stored_policy[kPolicyNameBytes];
+char stored_policy_path[kPolicyPathBytes];
 
-int attach_process() {
+void say_fault(const void* of, std::uint32_t) {
+  const PlugIn& plug_in = *static_cast<const PlugIn*>(of);
+  Text<400> text("roost: policy ");
+  text << plug_in.policy().name << ": " << plug_in.fault() << "; the default was done instead\n";
+  os::write(2, text.c_str(), text.length());
+}
+
+// An answer of a plug-in's could not be followed. The first process of the instance to meet one
+// says so, once it has left the scheduler; the keeper, which has no files, leaves that to
+// runtime_stop.
+bool fault_told;
+void tell_fault(const PlugIn& plug_in) {
+  if (self.depth == 0) return;
+  fault_told = true;
+  if (segment.header->policy_faults.fetch_add(1, std::memory_order_relaxed) == 0)
+    defer_wake(say_fault, &plug_in, 1);
+}
+
+void tell_fault_at_end() {
+  const PlugIn* plug_in = plug_in_of(*policy);
+  if (!plug_in || !plug_in->fault() || fault_told) return;
+  if (segment.header->policy_faults.fetch_add(1, std::memory_order_relaxed) == 0)
+    say_fault(plug_in, 1);
+}
+
+int attach_process(bool may_load) {
   int error = segment_attach(segment, stored_config(), process);
   if (error) return error;
-  const Policy* policy = find_policy(segment.header->policy);
-  if (!policy || policy->layout != segment.header->policy_layout) {
+  refusal.clear();
+  policy = policy_of_instance(*segment.header, may_load, refusal);
+  if (!policy) {
     segment_detach(segment, process, ProcessState::free);
     drop_mapping();
     return kSegmentPolicyMismatch;
@@ -248,11 +288,12 @@ int attach_process() {
   stored.choose_cores = nullptr;
   stored.n_cores = segment.header->n_cores;
   memcpy(stored.cores, segment.core_info, stored.n_cores * sizeof(CoreInfo));
+  PlugIn::tell = tell_fault;
   bind_ledger();
   active = true;
   show_queued_hint();
   runtime_accept_nudges(nudge_signal);
-  keeper_bind(segment, process, libc_threads);
+  keeper_bind(segment, process, *policy, libc_threads);
   disown_earlier_image();
   if (!thread_attach()) {
     active = false;
@@ -291,6 +332,7 @@ void runtime_accept_nudges(int signal) {
 
 RuntimeLedger& runtime_ledger() { return ledger_slot.get(); }
 bool runtime_active() { return active; }
+const char* runtime_refusal() { return refusal.c_str(); }
 const Segment& runtime_segment() { return segment; }
 ProcessIndex runtime_process() { return process; }
 void runtime_show_callers(unsigned callers) {
@@ -306,10 +348,13 @@ int runtime_start(const SegmentConfig& config, const LibcThreads& libc) {
   memcpy(&stored, &config, sizeof stored);
   strncpy(stored_instance, config.instance, sizeof stored_instance - 1);
   strncpy(stored_policy, config.policy, sizeof stored_policy - 1);
+  if (config.policy_path)
+    strncpy(stored_policy_path, config.policy_path, sizeof stored_policy_path - 1);
   stored.instance = stored_instance;
   stored.policy = stored_policy;
+  stored.policy_path = stored_policy_path;
   libc_threads = libc;
-  return attach_process();
+  return attach_process(true);
 }
 
 void runtime_after_fork() {
@@ -324,7 +369,7 @@ void runtime_after_fork() {
   active = false;
   drop_mapping();
   keeper_after_fork();
-  attach_process();
+  attach_process(false);
 }
 
 void runtime_before_exec() {
@@ -344,7 +389,7 @@ void runtime_exec_failed() {
   if (!active) {
     drop_mapping();
     keeper_after_fork();
-    attach_process();
+    attach_process(false);
     return;
   }
   leave_external();
@@ -354,6 +399,7 @@ void runtime_exec_failed() {
 
 void runtime_stop() {
   if (!active) return;
+  tell_fault_at_end();
   bool alone =
       segment.processes[process].threads.load(std::memory_order_relaxed) <= (self.record ? 1u : 0u);
   if (self.record) thread_detach();
@@ -397,7 +443,7 @@ void thread_detach() {
   os::set_affinity(0, &instance_mask, sizeof instance_mask);
 }
 
-Park park(const Deadline* deadline, bool interruptible, OutsideWord* outside) {
+static Park park(const Deadline* deadline, bool interruptible, OutsideWord* outside, bool ended) {
   ThreadRecord<RealWorld>& record = *self.record;
   self.parked = true;
   {
@@ -407,13 +453,23 @@ Park park(const Deadline* deadline, bool interruptible, OutsideWord* outside) {
       self.parked = false;
       return Park::woken;
     }
-    if (begun.block == Block::release) ledger_slot.get().release(begun.core);
+    if (begun.block == Block::release) ledger_slot.get().release(begun.core, ended);
   }
   if (interruptible) let_nudge_pass();
   Park result = wait_for_grant(deadline, interruptible, outside);
   self.parked = false;
   pass_scheduling_point();
   return result;
+}
+
+Park park(const Deadline* deadline, bool interruptible, OutsideWord* outside) {
+  return park(deadline, interruptible, outside, false);
+}
+
+void park_ended() {
+  // Its own until it blocks: from then on the words belong to whoever wakes it.
+  memset(self.record->policy_words, 0, sizeof self.record->policy_words);
+  park(nullptr, false, nullptr, true);
 }
 
 void unpark(ThreadIndex thread) {

@@ -43,8 +43,10 @@ struct OutsideWord {
 };
 
 // Attaches the process to `config.instance` and makes the caller its first managed thread, with a
-// core. 0, -errno or a SegmentError; on error the process stays unmanaged.
+// core. 0, -errno or a SegmentError; on error the process stays unmanaged. After
+// kSegmentPolicyMismatch runtime_refusal() says in a sentence what is wrong with the policy.
 int runtime_start(const SegmentConfig& config, const LibcThreads& libc);
+const char* runtime_refusal();
 bool runtime_active();
 const Segment& runtime_segment();
 ProcessIndex runtime_process();
@@ -90,6 +92,9 @@ void thread_detach();
 // spuriously. A signal handler ends it early only if `interruptible`; so does what happens at the
 // `outside` word, which takes no deadline. [managed]
 Park park(const Deadline* deadline, bool interruptible, OutsideWord* outside = nullptr);
+// The same for a kernel thread whose thread of the program has ended: the policy sees a core left
+// for good, and a new thread when it is woken. [managed]
+void park_ended();
 // Wakes the thread or leaves it a permit. Any thread, handlers included.
 void unpark(ThreadIndex thread);
 

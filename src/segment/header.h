@@ -15,6 +15,7 @@ inline constexpr std::uint32_t kAbiVersion = 1;
 inline constexpr unsigned kMaxParameters = 16;
 inline constexpr unsigned kInstanceNameBytes = 64;
 inline constexpr unsigned kPolicyNameBytes = 32;
+inline constexpr unsigned kPolicyPathBytes = 512;
 inline constexpr unsigned kMaxMaskWords = 16;  // 1024 cores
 
 struct SegmentHeader {
@@ -32,6 +33,8 @@ struct SegmentHeader {
   char instance[kInstanceNameBytes];
   char policy[kPolicyNameBytes];
   std::uint64_t policy_layout;               // hash of the policy's use of policy_words
+  std::uint64_t policy_hash;                 // of a plug-in's file; 0: the policy is built in
+  char policy_path[kPolicyPathBytes];        // of that file
   std::uint64_t parameters[kMaxParameters];  // in the order of the policy's table
   std::uint64_t created_ns;                  // CLOCK_REALTIME
   std::uint64_t cores_offset;
@@ -49,6 +52,8 @@ struct SegmentHeader {
   alignas(kCoreStride) std::atomic<std::uint32_t> thread_hint;  // where to look for a free record
   std::atomic<std::uint64_t> retired[kCounters];  // counters of ended processes, as ThreadCounters
   std::atomic<std::uint64_t> reclaimed;           // processes found dead and cleaned up
+  std::atomic<std::uint64_t> policy_faults;       // processes that met an answer of a plug-in's
+                                                  // which could not be followed
   std::atomic<std::uint64_t> unmanaged;           // programs seen that cannot be managed
   char unmanaged_name[64];                        // the last of them
 

@@ -104,7 +104,7 @@ int check_header(const Segment& segment) {
       h.core_info_offset != layout.core_info || h.threads_offset != layout.threads ||
       h.processes_offset != layout.processes || h.fifos_offset != layout.fifos ||
       h.thread_bits_offset != layout.thread_bits || !terminated(h.instance, sizeof h.instance) ||
-      !terminated(h.policy, sizeof h.policy)) {
+      !terminated(h.policy, sizeof h.policy) || !terminated(h.policy_path, sizeof h.policy_path)) {
     return kSegmentDamaged;
   }
   if (h.pid_namespace != pid_namespace()) return kSegmentOtherNamespace;
@@ -138,6 +138,8 @@ int initialise(int fd, SegmentConfig& config, Segment& segment) {
   copy_name(h.instance, sizeof h.instance, config.instance);
   copy_name(h.policy, sizeof h.policy, config.policy);
   h.policy_layout = config.policy_layout;
+  h.policy_hash = config.policy_hash;
+  copy_name(h.policy_path, sizeof h.policy_path, config.policy_path ? config.policy_path : "");
   memcpy(h.parameters, config.parameters, sizeof h.parameters);
   timespec now;
   clock_gettime(CLOCK_REALTIME, &now);

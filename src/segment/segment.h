@@ -35,6 +35,8 @@ struct SegmentConfig {
   const char* instance;
   const char* policy;
   std::uint64_t policy_layout;
+  const char* policy_path;    // of a plug-in's file, else null
+  std::uint64_t policy_hash;  // of that file, else 0
   std::uint64_t parameters[kMaxParameters];
   CoreIndex n_cores;
   std::uint32_t n_threads;  // 0: default

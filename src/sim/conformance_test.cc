@@ -1,7 +1,13 @@
 // What every scheduler must keep on random programs and machines, under all checkers; and that runs
 // repeat to the byte.
+#include "sched/conformance_test.h"
+
 #include <gtest/gtest.h>
 
+#include <filesystem>
+
+#include "sched/all_policies_test.h"
+#include "sched/planted_policies_test.h"
 #include "sim/checker.h"
 #include "sim/report.h"
 #include "sim/roost_scheduler.h"
@@ -101,6 +107,138 @@ Program any_program(Random& random, bool long_computation) {
   return program;
 }
 
+// Keeps the record of a run that sched/conformance_test.h judges: here to the nanosecond.
+class Recorder : public Observer {
+ public:
+  void time(Nanoseconds now) override { now_ = now; }
+  void started(ThreadIndex thread, ProcessIndex process) override {
+    process_.resize(std::max<std::size_t>(process_.size(), thread + 1));
+    process_[thread] = process;
+    add(Event::starts, thread);
+  }
+  void ready(ThreadIndex thread) override { add(Event::ready, thread); }
+  void dispatched(CoreIndex core, ThreadIndex thread) override { add(Event::runs, thread, core); }
+  void taken_off(CoreIndex core, ThreadIndex thread) override { add(Event::leaves, thread, core); }
+
+  std::string verdict(const World& world, conformance::Promises promises) {
+    promises.n_cores = world.n_cores();
+    std::string found = conformance::verdict(log_, promises);
+    log_.clear();
+    return found;
+  }
+
+ private:
+  using Event = conformance::Event;
+  static constexpr std::uint32_t kEvents = 1u << 18;
+  void add(Event::Kind kind, ThreadIndex thread, CoreIndex core = kNoCore) {
+    log_.add(now_, kind, thread, process_[thread], core);
+  }
+  struct Free {
+    void operator()(void* memory) const { std::free(memory); }
+  };
+  std::unique_ptr<void, Free> memory_{std::calloc(1, conformance::Log::bytes(kEvents))};
+  conformance::Log& log_ = conformance::Log::in(memory_.get(), kEvents);
+  Nanoseconds now_ = 0;
+  std::vector<ProcessIndex> process_;
+};
+
+// What is found in a run of `program` under `scheduler`.
+std::string judged(const Machine& machine, const Program& program, Scheduler& scheduler,
+                   const conformance::Promises& promises) {
+  static Recorder recorder;
+  World world(machine, program, Governor::schedutil, scheduler);
+  world.watch(recorder);
+  world.run(20'000'000'000);
+  return recorder.verdict(world, promises);
+}
+
+class Judged : public testing::TestWithParam<const Policy*> {
+ protected:
+  const Policy& policy() const { return *GetParam(); }
+};
+
+TEST_P(Judged, random_programs_lose_nobody_and_keep_cores_busy) {
+  for (std::uint64_t seed = 1; seed <= 3000; ++seed) {
+    Random random(seed);
+    Machine machine = any_machine(random);
+    Program program = any_program(random, false);
+    RoostScheduler scheduler(policy());
+    ASSERT_EQ(judged(machine, program, scheduler, {.patience = 0}), "") << "seed " << seed;
+    ASSERT_EQ(scheduler.policy_fault(), nullptr);
+  }
+}
+
+// Three processes on one core, whose threads yield, sleep and wake each other.
+Program three_processes(Random& random) {
+  std::uint64_t compute = random.between(20'000, 2'000'000);
+  return program_of(
+      {{"main",
+        {"repeat 60", "compute " + std::to_string(compute), "yield", "sleep 1ms", "again"},
+        static_cast<std::uint32_t>(random.between(1, 4))},
+       {"busy", {"repeat 200", "compute " + std::to_string(compute / 2), "yield", "again"}, 2}},
+      {}, 3);
+}
+
+TEST_P(Judged, on_one_core_the_wait_is_bounded) {
+  for (std::uint64_t seed = 1; seed <= 200; ++seed) {
+    Random random(seed);
+    Program program = three_processes(random);
+    RoostScheduler scheduler(policy(), {{"quantum", 0}});
+    ASSERT_EQ(judged(round_machine(1), program, scheduler, {.patience = 0, .turns = true}), "")
+        << "seed " << seed;
+  }
+}
+
+TEST_P(Judged, on_one_core_the_quantum_is_respected) {
+  if (find_parameter(policy(), "quantum") < 0) GTEST_SKIP() << "this policy has none";
+  unsigned found = 0;
+  for (std::uint64_t seed = 1; seed <= 200; ++seed) {
+    Random random(seed);
+    Program program = three_processes(random);
+    Nanoseconds quantum = random.between(1, 12) * 1'000'000;
+    RoostScheduler scheduler(policy(), {{"quantum", quantum}});
+    ASSERT_EQ(judged(round_machine(1), program, scheduler, {.quantum = quantum}), "")
+        << "seed " << seed;
+    RoostScheduler other(policy(), {{"quantum", quantum}});
+    found += !judged(round_machine(1), program, other, {.quantum = quantum + 6'000'000}).empty();
+  }
+  EXPECT_GT(found, 190u) << "of 200 runs with another quantum than promised";
+}
+
+// A thread that nobody disturbs keeps its core, whichever it is and however long it sleeps.
+TEST_P(Judged, a_thread_alone_returns_to_its_core) {
+  for (unsigned cores : {1u, 2u, 6u}) {
+    Program program = program_of(
+        {{"main", {"repeat 20", "compute 300k", "sleep 1ms", "io disk 9ms", "again"}, 1}});
+    RoostScheduler scheduler(policy());
+    EXPECT_EQ(judged(round_machine(cores, cores > 2 ? 2 : 1), program, scheduler,
+                     {.patience = 0, .affinity = true}),
+              "");
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Policies, Judged, testing::ValuesIn(all_policies()),
+                         [](const auto& info) { return std::string(info.param->name); });
+
+// Each property is seen to be broken by a policy that does.
+TEST(Planted, policies_are_found_out) {
+  auto found = [](const Policy& policy, unsigned cores, const conformance::Promises& promises) {
+    Random random(1);
+    Program program = three_processes(random);
+    RoostScheduler scheduler(policy);
+    return judged(round_machine(cores), program, scheduler, promises);
+  };
+  auto expect = [&](const char* words, const std::string& sentence) {
+    EXPECT_NE(sentence.find(words), std::string::npos)
+        << "not \"" << words << "\" but: " << sentence;
+  };
+  expect("times while thread", found(planted::kStarves, 1, {.turns = true}));
+  expect("is idle", found(planted::kLeavesCoresIdle, 2, {.patience = 0}));
+  expect("was lost", found(planted::kLosesThreads, 2, {}));
+  expect("quantum", found(planted::kIgnoresTheQuantum, 1, {.quantum = 5'000'000}));
+  EXPECT_EQ(found(kCoop, 2, {.patience = 0}), "");
+}
+
 class Simulated : public testing::TestWithParam<std::string> {};
 
 TEST_P(Simulated, random_programs_end_with_no_promise_broken) {
@@ -159,8 +297,15 @@ TEST_P(Simulated, a_seed_repeats_a_run_to_the_byte) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Schedulers, Simulated, testing::ValuesIn(scheduler_names()),
-                         [](const auto& info) { return info.param; });
+std::vector<std::string> all_schedulers() {
+  std::vector<std::string> all = scheduler_names();
+  for (const std::string& path : example_plug_ins()) all.push_back(path);
+  return all;
+}
+INSTANTIATE_TEST_SUITE_P(Schedulers, Simulated, testing::ValuesIn(all_schedulers()),
+                         [](const auto& info) {
+                           return std::filesystem::path(info.param).stem().string();
+                         });
 
 // Whatever the compiler, its optimisation and its sanitizers: these figures, to the nanosecond.
 // They change with the model; then they are read off anew.
@@ -170,69 +315,6 @@ TEST(Determinism, figures_are_the_same_in_every_build) {
   Program program = make_program(scenario, 1);
   EXPECT_EQ(simulate(machine, program, options_for("coop")).time, 415'736'242u);
   EXPECT_EQ(simulate(machine, program, options_for("linux")).time, 711'810'724u);
-}
-
-// A core serves a process for its quantum if it has threads there, and then turns to the next.
-class QuantumChecker : public Observer {
- public:
-  QuantumChecker(RoostScheduler& scheduler, CoreIndex n_cores, Nanoseconds quantum)
-      : scheduler_(scheduler), quantum_(quantum), cores_(n_cores) {}
-  void time(Nanoseconds now) override { now_ = now; }
-  void started(ThreadIndex thread, ProcessIndex process) override {
-    process_.resize(std::max<std::size_t>(process_.size(), thread + 1));
-    process_[thread] = process;
-  }
-  void taken_off(CoreIndex core, ThreadIndex thread) override { cores_[core].left = thread; }
-  void dispatched(CoreIndex index, ThreadIndex thread) override {
-    Core& core = cores_[index];
-    ProcessIndex next = process_[thread];
-    bool over = now_ - core.since >= quantum_;
-    bool own = false, others = false;
-    for (ThreadIndex waiting : scheduler_.queue(index)) {
-      if (waiting == core.left) continue;  // queued after the choice
-      (process_[waiting] == core.process ? own : others) = true;
-    }
-    if (core.process != kNoProcess && scheduler_.sharing() == 0) {
-      if (!over && own && next != core.process) wrong = "a process lost its core too early";
-      if (over && others && next == core.process) wrong = "a process kept its core too long";
-    }
-    ++seen;
-    if (next != core.process || over) core.since = now_;
-    core.process = next;
-  }
-  std::string wrong;
-  unsigned seen = 0;
-
- private:
-  struct Core {
-    ProcessIndex process = kNoProcess;
-    ThreadIndex left = kNoThread;
-    Nanoseconds since = 0;
-  };
-  RoostScheduler& scheduler_;
-  Nanoseconds quantum_;
-  Nanoseconds now_ = 0;
-  std::vector<Core> cores_;
-  std::vector<ProcessIndex> process_;
-};
-
-TEST(Quantum, coop_turns_to_the_next_process_when_its_quantum_is_over) {
-  Machine machine = round_machine(2);
-  Program program =
-      program_of({{"main", {"repeat 100", "compute 1M", "yield", "again"}, 4}}, {}, 3);
-  // What the checker says if it takes `promised` for the quantum.
-  auto wrong_with = [&](std::uint64_t quantum, std::uint64_t promised) {
-    RoostScheduler scheduler(*find_policy("coop"), {{"quantum", quantum}});
-    World world(machine, program, Governor::schedutil, scheduler);
-    QuantumChecker checker(scheduler, 2, promised);
-    world.watch(checker);
-    EXPECT_EQ(world.run(10'000'000'000), World::Outcome::finished);
-    EXPECT_GT(checker.seen, 500u);
-    return checker.wrong;
-  };
-  EXPECT_EQ(wrong_with(10'000'000, 10'000'000), "");
-  EXPECT_NE(wrong_with(10'000'000, 20'000'000), "");  // the checker fires
-  EXPECT_NE(wrong_with(10'000'000, 5'000'000), "");
 }
 
 // NEST section 3.2: "The spin continually checks whether there is a thread on the core's

@@ -12,6 +12,7 @@ RoostScheduler::RoostScheduler(const Policy& policy, const Parameters& given) : 
     auto found = given.find(policy.parameters[i].name);
     parameters_.push_back(found == given.end() ? policy.parameters[i].standard : found->second);
   }
+  if (const PlugIn* plug_in = plug_in_of(policy)) plug_in->forget_fault();
   idle_spin_ = parameter("idle_spin");
   patience_ = parameter("patience");
 }
@@ -324,7 +325,8 @@ void RoostScheduler::watch() {
       continue;
     }
     std::uint32_t owner = cores_[core].owner.load();
-    if (owner == 0 || world_->now() - below.stands_since < patience_) continue;
+    bool runs = owner != 0 && !(owner & kClaimedCore);
+    if (!runs || world_->now() - below.stands_since < patience_) continue;
     bool waits = false;
     for (CoreIndex other = 0; other < world_->n_cores() && !waits; ++other)
       waits = cores_[other].ready.load() != 0;

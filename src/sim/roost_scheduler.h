@@ -10,6 +10,7 @@
 #include <optional>
 #include <vector>
 
+#include "policy/plug_in.h"
 #include "sched/ledger.h"
 #include "sim/plain_world.h"
 #include "sim/scheduler.h"
@@ -46,6 +47,10 @@ class RoostScheduler : public Scheduler {
   std::string broken() override;
   std::vector<ThreadIndex> queue(CoreIndex);
   std::uint64_t parameter(const char* name) const;
+  const char* policy_fault() const override {
+    const PlugIn* plug_in = plug_in_of(policy_);
+    return plug_in ? plug_in->fault() : nullptr;
+  }
   const Policy& policy() const { return policy_; }
 
  private:

@@ -51,6 +51,8 @@ class Scheduler {
   virtual unsigned sharing() const { return 0; }
   // For checks, at rest: an empty text if its own tables agree with each other and with the world.
   virtual std::string broken() { return ""; }
+  // What the policy said that could not be followed, as a sentence; null if all was good.
+  virtual const char* policy_fault() const { return nullptr; }
   // Promises that no core is idle while a thread is ready.
   virtual bool is_work_conserving() const { return false; }
 };

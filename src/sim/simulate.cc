@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "sched/policy_file.h"
 #include "sim/checker.h"
 #include "sim/linux_scheduler.h"
 #include "sim/roost_scheduler.h"
@@ -42,6 +43,18 @@ class TableCheck : public Observer {
   Scheduler& scheduler_;
   const Checker& checker_;
   unsigned rests_ = 0;
+};
+
+// Ends the run with the first answer of the policy's that could not be followed.
+class AnswerCheck : public Observer {
+ public:
+  explicit AnswerCheck(const Scheduler& scheduler) : scheduler_(scheduler) {}
+  void at_rest() override {
+    if (const char* fault = scheduler_.policy_fault()) throw Violation(fault);
+  }
+
+ private:
+  const Scheduler& scheduler_;
 };
 
 void collect(RunResult& result, const World& world) {
@@ -88,15 +101,26 @@ std::vector<std::string> scheduler_names() {
   return names;
 }
 
+bool is_linux(const std::string& name) { return name == "linux" || name == "smove"; }
+
+const Policy* find_any_policy(const std::string& name) {
+  if (is_linux(name)) return nullptr;
+  if (is_policy_path(name.c_str())) {
+    PolicyFileError error;
+    if (const PolicyFile* file = load_policy_file(name.c_str(), {}, error))
+      return &file->plug_in.policy();
+    throw InputError(error.c_str());
+  }
+  if (const Policy* policy = find_policy(name.c_str())) return policy;
+  throw InputError(fmt::format("there is no policy '{}'; there are {}", name,
+                               fmt::join(scheduler_names(), ", ")));
+}
+
 std::unique_ptr<Scheduler> make_scheduler(const RunOptions& options) {
   if (options.policy == "linux") return std::make_unique<LinuxScheduler>();
   if (options.policy == "smove")
     return std::make_unique<LinuxScheduler>(LinuxScheduler::Placement::smove);
-  const Policy* policy = find_policy(options.policy.c_str());
-  if (!policy) {
-    throw InputError(fmt::format("there is no policy '{}'; there are {}", options.policy,
-                                 fmt::join(scheduler_names(), ", ")));
-  }
+  const Policy* policy = find_any_policy(options.policy);
   RoostScheduler::Parameters given;
   for (const auto& [name, value] : options.parameters) {
     if (find_parameter(*policy, name.c_str()) >= 0) given.emplace(name, value);
@@ -122,6 +146,8 @@ RunResult simulate(const Machine& machine, const Program& program, Scheduler& sc
   promises.most_work = std::uint64_t{machine.max_mhz()} * 1000;
   Checker checker(world.n_cores(), promises, &scheduler);
   TableCheck tables(scheduler, checker);
+  AnswerCheck answers(scheduler);
+  world.watch(answers);
   if (options.check) {
     world.watch(checker);
     world.watch(tables);

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "policy/policy.h"
 #include "sim/machine.h"
 #include "sim/observer.h"
 #include "sim/scenario.h"
@@ -48,6 +49,11 @@ struct RunResult {
   }
 };
 
+// Whether a scheduler is Linux's, with one placement or another.
+bool is_linux(const std::string& name);
+// A policy of Roost's by its name, or a plug-in by its path; null for Linux. InputError if there is
+// none.
+const Policy* find_any_policy(const std::string&);
 // InputError if there is no such policy.
 std::unique_ptr<Scheduler> make_scheduler(const RunOptions&);
 std::vector<std::string> scheduler_names();

@@ -44,6 +44,7 @@ class World:
 
     def __init__(self, build_dir: Path):
         self.roost = Roost(build_dir)
+        self.build = build_dir
         self._tests = build_dir / "tests"
         self._exits = ExitStack()
         self.directory = Path(tempfile.mkdtemp(prefix="roost-multi-"))
