@@ -102,3 +102,29 @@ CASE(in_a_child_of_vfork) {
     wait_for_another_thread(&waits[0]);
   }
 }
+
+// The parent waits until the child is gone, which takes long; a thread goes on meanwhile.
+static uint32_t turns;
+static void* take_turns(void* unused) {
+  for (int i = 0; i < 20; ++i) {
+    nanosleep(&(struct timespec){0, 1000000}, NULL);
+    __atomic_fetch_add(&turns, 1, __ATOMIC_SEQ_CST);
+  }
+  return unused;
+}
+CASE(a_parent_of_vfork_waits_for_its_child) {
+  pthread_t thread;
+  EXPECT_EQ(pthread_create(&thread, NULL, take_turns, NULL), 0);
+  volatile uint32_t seen = 0;
+  pid_t child = vfork();
+  if (child == 0) {
+    syscall(SYS_nanosleep, &(struct timespec){0, 50000000}, NULL);
+    seen = __atomic_load_n(&turns, __ATOMIC_SEQ_CST);
+    _exit(7);
+  }
+  EXPECT(child > 0);
+  EXPECT(seen > 0);
+  EXPECT_EQ(outcome_of(child), 7);
+  EXPECT_EQ(pthread_join(thread, NULL), 0);
+  EXPECT_EQ(turns, 20);
+}
