@@ -17,6 +17,10 @@ from .model import ADAPT, BOUND, IDEAL, LINUX, ROOST, Case, Target, Variant
 
 PROBLEMS = ("matmul", "cholesky")
 OUTER_RUNTIMES = ("libgomp", "libomp", "tbb", "threads")
+# Beside the pthread build of OpenBLAS. BLIS has no LAPACK, so no Cholesky.
+INNER_LIBRARIES = {"matmul": ("openblas-openmp", "blis-pthread", "blis-openmp"),
+                   "cholesky": ("openblas-openmp",)}
+INNER_SHAPES = ((2, 2), (4, 4), (8, 8), (14, 14))
 SHAPES = ((1, 1), (2, 1), (1, 2), (2, 2), (8, 8), (14, 14), (28, 28))
 THREAD_COUNTS = (2, 4, 8, 16, 32, 64)
 RIVAL_SHAPES = ((8, 8), (28, 28))
@@ -60,7 +64,8 @@ class Place:
 
 
 def all_cases(place: Place) -> list[Case]:
-    cases = [*_nested(place), _numpy(place), *_threads(place), *_micro(place)]
+    cases = [*_nested(place), *_inner(place), *_python(place), _numpy(place), *_threads(place),
+             *_micro(place)]
     if place.quick:
         cases = [case for case in cases if case.quick]
     return cases
@@ -78,9 +83,48 @@ def _nested(place: Place) -> list[Case]:
     ]
 
 
+def _inner(place: Place) -> list[Case]:
+    """The nested shapes around other libraries."""
+    return [
+        _nested_case(place, problem, f"{runtime}-{library}", outer, inner)
+        for problem in PROBLEMS for library in INNER_LIBRARIES[problem] for runtime in OUTER_RUNTIMES
+        for outer, inner in INNER_SHAPES
+        if (place.programs / f"{problem}-{runtime}-{library}").exists()
+    ]
+
+
+def _python(place: Place) -> list[Case]:
+    """NumPy in the threads of an executor, around each library that can stand in for libblas."""
+    script = Path(__file__).resolve().parent.parent / "programs/matmul_python.py"
+    size = ("--size", "1024") if place.quick else ()
+    cases = []
+    for folder in sorted(Path("/usr/lib").glob("*-linux-gnu/*-*/libblas.so.3")):
+        library = folder.parent.name
+        if not library.startswith(("openblas-", "blis-")) or library.endswith("-serial"):
+            continue
+
+        def command(outer: int) -> tuple[str, ...]:
+            return (numpy_python(), str(script), "--outer", str(outer), *size,
+                    "--seconds", place.seconds)
+
+        def environment(inner: int) -> dict[str, str]:
+            return {"LD_LIBRARY_PATH": str(folder.parent), "OPENBLAS_NUM_THREADS": str(inner),
+                    "BLIS_NUM_THREADS": str(inner), "OMP_NUM_THREADS": str(inner)}
+
+        for outer, inner in INNER_SHAPES:
+            same = command(outer)
+            cases.append(_case(f"matmul/python-{library}/{outer}x{inner}", "GFLOP/s", (
+                Variant(IDEAL, command(machine.cores()), environment(1)),
+                Variant(LINUX, same, environment(inner)),
+                Variant(ROOST, place.under_roost() + same, environment(inner)),
+                Variant(ADAPT, place.under_roost("--blas", "adapt") + same, environment(inner)),
+            )))
+    return cases
+
+
 def nested_command(place: Place, problem: str, runtime: str, outer: int,
                    inner: int | None) -> tuple[str, ...]:
-    """`inner` None: OpenBLAS decides, from its environment or the number of cores."""
+    """`inner` None: the BLAS decides, from its environment or the number of cores."""
     command = [str(place.programs / f"{problem}-{runtime}"), "--outer", str(outer)]
     if inner is not None:
         command += ["--inner", str(inner)]

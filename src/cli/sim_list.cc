@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "cli/error.h"
+#include "cli/policy_choice.h"
 #include "cli/sim.h"
 #include "sim/scenario.h"
 #include "sim/shipped.h"
@@ -18,7 +19,11 @@ int sim_list() {
   fmt::print("\nscenarios\n");
   for (const sim::ShippedFile* file = sim::kShippedScenarios; file->name; ++file)
     fmt::print("  {:<18} {}\n", file->name, sim::find_scenario(file->name).summary);
-  fmt::print("\npolicies\n  {}\n", fmt::join(sim::scheduler_names(), ", "));
+  std::vector<std::string> policies = sim::scheduler_names();
+  for (const FoundPlugIn& found : find_plug_ins(look_up_own))
+    if (found.policy) policies.emplace_back(found.policy->name);
+  fmt::print("\npolicies\n  {}; and plug-ins by their path, as ./mine.so\n",
+             fmt::join(policies, ", "));
   fmt::print("\nkinds of programs in a scenario, and their keys (default)\n");
   fmt::print("  {:<18} threads written step by step; see the manual\n", "script");
   for (const sim::Generator& generator : sim::generators()) {

@@ -16,7 +16,7 @@ class CallWidth {
 
   // A look at the instance.
   struct Sample {
-    unsigned cores;
+    unsigned cores;  // but for those that are left to other programs
     unsigned busy_cores;
     unsigned runnable;      // threads of this process that run or are READY
     unsigned lock_waiters;  // threads of this process that wait for a mutex: a library that makes

@@ -116,8 +116,9 @@ void look_for_libraries() {
 // Reads what others write at the same time: a sum that was never true does no harm.
 CallWidth::Sample look_at_instance(const Segment& s, ProcessIndex own) {
   CallWidth::Sample sample{};
-  sample.cores = s.header->n_cores;
   for (CoreIndex c = 0; c < s.header->n_cores; ++c) {
+    if (has_bit(s.header->contended, c)) continue;  // a piece of a call there would come late
+    ++sample.cores;
     sample.busy_cores += s.cores[c].owner.load(std::memory_order_relaxed) != 0;
     sample.any_ready |= s.cores[c].ready.load(std::memory_order_relaxed) != 0;
   }

@@ -29,16 +29,22 @@ unsigned n_aside;
 // Threads that are handed a core often wait for the one before them, each time a little.
 constexpr Nanoseconds kHandOver = 20'000;
 
+// One look begins a sample, another ends it: each reads a file, which takes some 8 us.
 void sample(const Segment& s, CoreIndex core, Nanoseconds now) {
+  constexpr Nanoseconds kShortest = 3'000'000;
   Sample& last = samples[core];
-  os::RunDelay delay;
-  if (last.tid && os::run_delay(last.pid, last.tid, delay)) {
-    Nanoseconds waited = delay.waited - last.delay.waited;
-    Nanoseconds usual = (delay.runs - last.delay.runs) * kHandOver;
-    last.late_ns += waited > usual ? waited - usual : 0;
-    last.seen_ns += now - last.at;
+  if (last.tid) {
+    if (now - last.at < kShortest) return;
+    os::RunDelay delay;
+    if (os::run_delay(last.pid, last.tid, delay)) {
+      Nanoseconds waited = delay.waited - last.delay.waited;
+      Nanoseconds usual = (delay.runs - last.delay.runs) * kHandOver;
+      last.late_ns += waited > usual ? waited - usual : 0;
+      last.seen_ns += now - last.at;
+    }
+    last.tid = 0;
+    return;
   }
-  last.tid = 0;
   std::uint32_t owner = s.cores[core].owner.load(std::memory_order_acquire);
   if (owner == 0 || (owner & kClaimedCore) || owner > s.header->n_threads) return;
   const ThreadRecord<RealWorld>& record = s.threads[owner - 1];
@@ -49,7 +55,7 @@ void sample(const Segment& s, CoreIndex core, Nanoseconds now) {
   if (tid && os::run_delay(last.pid, tid, last.delay)) last.tid = tid;
 }
 
-// A few cores at each tick: a look takes some 10 us.
+// A few cores at each tick.
 void sample_some(const Segment& s, Nanoseconds now) {
   constexpr CoreIndex kAtOnce = 4;
   CoreIndex n = s.header->n_cores;
