@@ -233,7 +233,7 @@ class Judge {
 
   // No core has been free until now while threads were READY, whichever they were.
   void conserve(const Event& event) {
-    for (CoreIndex c = 0; c < cores_.size(); ++c) {
+    for (std::size_t c = 0; c < cores_.size(); ++c) {
       Core& core = cores_[c];
       bool idle = promises_.sees_idle ? event.idle >> c & 1 : core.thread == kNoThread;
       if (!idle) core.since = {event.at, i_};
