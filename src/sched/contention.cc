@@ -31,7 +31,7 @@ constexpr Nanoseconds kHandOver = 20'000;
 
 // One look begins a sample, another ends it: each reads a file, which takes some 8 us.
 void sample(const Segment& s, CoreIndex core, Nanoseconds now) {
-  constexpr Nanoseconds kShortest = 3'000'000;
+  constexpr Nanoseconds kShortest = 3'000'000, kPause = 12'000'000;
   Sample& last = samples[core];
   if (last.tid) {
     if (now - last.at < kShortest) return;
@@ -43,8 +43,10 @@ void sample(const Segment& s, CoreIndex core, Nanoseconds now) {
       last.seen_ns += now - last.at;
     }
     last.tid = 0;
+    last.at = now;
     return;
   }
+  if (now - last.at < kPause) return;
   std::uint32_t owner = s.cores[core].owner.load(std::memory_order_acquire);
   if (owner == 0 || (owner & kClaimedCore) || owner > s.header->n_threads) return;
   const ThreadRecord<RealWorld>& record = s.threads[owner - 1];
