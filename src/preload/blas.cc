@@ -10,6 +10,7 @@
 
 #include "os/raw_syscall.h"
 #include "policy/call_width.h"
+#include "preload/fork_gate.h"
 #include "preload/real.h"
 #include "sched/keeper.h"
 #include "sched/runtime.h"
@@ -107,7 +108,7 @@ void look_for_libraries() {
   static constinit Paths paths{};
   paths.collecting = false;
   paths.count = 0;
-  dl_iterate_phdr(collect, &paths);
+  walk_objects(collect, &paths);
   for (unsigned i = 0; i < paths.count; ++i) {
     if (void* handle = real_dlopen(paths.text[i], RTLD_LAZY | RTLD_NOLOAD)) learn(handle);
   }

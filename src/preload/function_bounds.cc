@@ -4,6 +4,8 @@
 #include <link.h>
 #include <string.h>
 
+#include "preload/fork_gate.h"
+
 namespace roost {
 namespace {
 
@@ -69,7 +71,7 @@ int look_in_object(dl_phdr_info* object, std::size_t, void* data) {
 
 bool find_function(std::uint64_t address, FunctionBounds& bounds) {
   Search search{address, &bounds};
-  return dl_iterate_phdr(look_in_object, &search) == 1;
+  return walk_objects(look_in_object, &search) == 1;
 }
 
 }  // namespace roost

@@ -8,6 +8,7 @@
 
 #include "preload/blas.h"
 #include "preload/config.h"
+#include "preload/fork_gate.h"
 #include "preload/nudge.h"
 #include "preload/stats.h"
 #include "preload/trap.h"
@@ -32,6 +33,7 @@ void stop() {
 }
 
 void after_fork_in_child() {
+  fork_gate_after_fork();
   if (!runtime_active()) return;
   lot.for_each_bucket([](LotBucketOf& bucket) {
     bucket.lock.store(0, std::memory_order_relaxed);
@@ -138,7 +140,7 @@ int start_process(const SegmentConfig& config) {
   if (int error = runtime_start(config, libc)) return error;
   wake_everybody = wake_all_who_retry;
   threads_start();
-  pthread_atfork(nullptr, nullptr, after_fork_in_child);
+  pthread_atfork(fork_gate_close, fork_gate_open, after_fork_in_child);
   // Tied to no object. From the constructor it is registered before the dynamic linker's own
   // finaliser, and so runs after the last destructor of the program.
   __cxa_atexit([](void*) { stop(); }, nullptr, nullptr);

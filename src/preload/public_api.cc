@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "preload/fork_gate.h"
 #include "preload/futex.h"
 #include "preload/lock.h"
 #include "preload/process.h"
@@ -68,6 +69,7 @@ void unpark_deferred(const void* key, std::uint32_t) {
 // Copies outlive the mapping, which a fork replaces in the child.
 const char* keep_name(char (&copy)[kInstanceNameBytes], const char* name, std::size_t bytes) {
   static constinit Lock lock;
+  Unforked section;
   LockGuard guard(lock);
   if (!copy[0]) strncpy(copy, name, bytes - 1);
   return copy;

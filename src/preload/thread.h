@@ -102,6 +102,7 @@ void note_thread_name_set();
 // What libc does when a thread ends, for one whose kernel thread lives on (thread_reset.cc).
 void run_thread_destructors();
 void reset_thread_storage();
+void thread_images_after_fork();
 bool can_reset_thread_storage();
 bool holds_robust_mutex();
 

@@ -292,6 +292,7 @@ void adopt_thread() {
 
 void threads_after_fork() {
   threads_lock.reset();
+  thread_images_after_fork();
   cache = nullptr;
   n_cached = 0;
   live_threads.store(1, std::memory_order_relaxed);

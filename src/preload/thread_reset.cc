@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/syscall.h>
 
+#include "preload/fork_gate.h"
 #include "preload/lock.h"
 #include "preload/real.h"
 #include "preload/thread.h"
@@ -41,6 +42,7 @@ unsigned n_images;
 bool dynamic_images;  // some module's block is not at a fixed offset: walk every time
 unsigned long long images_adds, images_subs;
 bool images_known;
+std::atomic<bool> walking{false};  // somebody records them
 Lock images_lock;
 
 char* thread_pointer() { return static_cast<char*>(__builtin_thread_pointer()); }
@@ -193,7 +195,7 @@ void run_thread_destructors() {
 void reset_thread_storage() {
   uselocale(LC_GLOBAL_LOCALE);
   unsigned long long counts[2] = {};
-  dl_iterate_phdr(read_counts, counts);
+  walk_objects(read_counts, counts);
   images_lock.acquire();
   bool usable =
       images_known && images_adds == counts[0] && images_subs == counts[1] && !dynamic_images;
@@ -214,15 +216,14 @@ void reset_thread_storage() {
   }
   Walk walk{record, static_cast<char*>(stack)};
   if (!record) {
-    dl_iterate_phdr(restore_module, &walk);
+    walk_objects(restore_module, &walk);
     return;
   }
   // Lock order: the dynamic linker's, then ours would be the other way round; so no lock is held
   // across the walk and a concurrent walk at worst records the same list again.
-  static std::atomic<bool> walking{false};
   if (walking.exchange(true, std::memory_order_acquire)) {
     walk.record = false;
-    dl_iterate_phdr(restore_module, &walk);
+    walk_objects(restore_module, &walk);
     return;
   }
   images_lock.acquire();
@@ -230,13 +231,19 @@ void reset_thread_storage() {
   images_lock.release();
   n_images = 0;
   dynamic_images = false;
-  dl_iterate_phdr(restore_module, &walk);
+  walk_objects(restore_module, &walk);
   images_lock.acquire();
   images_adds = counts[0];
   images_subs = counts[1];
   images_known = true;
   images_lock.release();
   walking.store(false, std::memory_order_release);
+}
+
+void thread_images_after_fork() {
+  images_lock.reset();
+  walking.store(false, std::memory_order_relaxed);
+  images_known = false;  // whoever recorded them may not have come to the end
 }
 
 bool holds_robust_mutex() {

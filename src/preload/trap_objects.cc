@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "os/inline_syscalls.h"
+#include "preload/fork_gate.h"
 #include "preload/lock.h"
 #include "preload/real.h"
 #include "preload/trap_state.h"
@@ -152,7 +153,7 @@ int store_text(dl_phdr_info* info, std::size_t, void* data) {
 bool find_text(const void* inside, TextRange& range) {
   range = {};
   Wanted wanted{inside, &range};
-  dl_iterate_phdr(store_text, &wanted);
+  walk_objects(store_text, &wanted);
   return range.length != 0;
 }
 
@@ -173,8 +174,8 @@ bool inline_waits_loaded() {
   seen_opened = roost_opened_objects.load(std::memory_order_relaxed);
 #endif
   Look look{false, false, kMostTextInAll};
-  bool stopped = dl_iterate_phdr(by_name, &look) != 0;
-  if (!stopped) dl_iterate_phdr(by_text, &look);
+  bool stopped = walk_objects(by_name, &look) != 0;
+  if (!stopped) walk_objects(by_text, &look);
   looked.store(true, std::memory_order_release);
   looking.store(false, std::memory_order_release);
   return look.found;

@@ -110,6 +110,28 @@ CASE(threads_that_ended_before_do_not_come_back) {
   for (int i = 0; i < 5; ++i) EXPECT_EQ(outcome_in_child(create_many), 0);
 }
 
+static void* create_until(void* stop) {
+  while (!__atomic_load_n((int*)stop, __ATOMIC_RELAXED)) join(start(return_at_once, NULL));
+  return NULL;
+}
+
+static void create_one(void) { join(start(return_at_once, NULL)); }
+
+// Whatever lock the others hold at that moment for being born or dying.
+CASE(while_other_threads_are_born_and_die) {
+  enum { CREATORS = 4, ROUNDS = 25, CHILDREN = 8 };
+  int stop = 0;
+  pthread_t creators[CREATORS];
+  for (int i = 0; i < CREATORS; ++i) creators[i] = start(create_until, &stop);
+  for (int round = 0; round < ROUNDS; ++round) {
+    pid_t children[CHILDREN];
+    for (int i = 0; i < CHILDREN; ++i) children[i] = fork_child(create_one);
+    for (int i = 0; i < CHILDREN; ++i) EXPECT_EQ(outcome_of(children[i]), 0);
+  }
+  __atomic_store_n(&stop, 1, __ATOMIC_RELAXED);
+  for (int i = 0; i < CREATORS; ++i) join(creators[i]);
+}
+
 static void unlock_inherited(void) {
   EXPECT_EQ(pthread_mutex_trylock(&mutex), EBUSY);
   EXPECT_EQ(pthread_mutex_unlock(&mutex), 0);

@@ -1,0 +1,54 @@
+// Keeps forks and the sections that they must not cut apart.
+#include "preload/fork_gate.h"
+
+#include <atomic>
+
+#include "base/world.h"
+#include "os/sys.h"
+
+namespace roost {
+namespace {
+
+std::atomic<std::uint32_t> inside{0}, forks{0};
+
+}  // namespace
+
+Unforked::Unforked() {
+  RealWorld::enter_critical();
+  Nanoseconds give_up = 0;
+  for (;;) {
+    inside.fetch_add(1, std::memory_order_seq_cst);
+    if (forks.load(std::memory_order_seq_cst) == 0) return;
+    Nanoseconds now = os::now();
+    if (give_up == 0) give_up = now + kLongestWait;
+    if (now >= give_up) return;
+    inside.fetch_sub(1, std::memory_order_release);
+    os::yield();
+  }
+}
+
+Unforked::~Unforked() {
+  inside.fetch_sub(1, std::memory_order_release);
+  RealWorld::leave_critical();
+}
+
+int walk_objects(int (*visit)(dl_phdr_info*, std::size_t, void*), void* data) {
+  Unforked section;
+  return dl_iterate_phdr(visit, data);
+}
+
+void fork_gate_close() {
+  forks.fetch_add(1, std::memory_order_seq_cst);
+  if (inside.load(std::memory_order_seq_cst) == 0) return;
+  Nanoseconds give_up = os::now() + Unforked::kLongestWait;
+  while (inside.load(std::memory_order_acquire) != 0 && os::now() < give_up) os::yield();
+}
+
+void fork_gate_open() { forks.fetch_sub(1, std::memory_order_release); }
+
+void fork_gate_after_fork() {
+  inside.store(0, std::memory_order_relaxed);
+  forks.store(0, std::memory_order_relaxed);
+}
+
+}  // namespace roost
