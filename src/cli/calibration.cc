@@ -19,10 +19,14 @@ void Figures::add(const std::string& name, const std::string& unit, const std::s
   values.insert(std::upper_bound(values.begin(), values.end(), *value), *value);
 }
 
-Figures measure(const Bench& bench, unsigned rounds,
-                const std::function<void(const std::string& name)>& next) {
+std::vector<Measurement> all_measurements() {
   std::vector<Measurement> all = kernel_measurements();
   for (Measurement& measurement : processor_measurements()) all.push_back(std::move(measurement));
+  return all;
+}
+
+Figures measure(const Bench& bench, const std::vector<Measurement>& all, unsigned rounds,
+                const std::function<void(const std::string& name)>& next) {
   Figures figures;
   for (unsigned round = 0; round < rounds; ++round) {
     for (const Measurement& it : all) {

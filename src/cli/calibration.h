@@ -54,9 +54,12 @@ struct Figures {
            std::optional<double> value);
 };
 
-// Runs all measurements once in each of `rounds`, in turn, so that a disturbance of a second spoils
-// one value of many quantities and not all of one. `next` is called before each.
-Figures measure(const Bench&, unsigned rounds,
+// Both kinds.
+std::vector<Measurement> all_measurements();
+
+// Runs `all` once in each of `rounds`, in turn, so that a disturbance of a second spoils one value
+// of many quantities and not all of one. `next` is called before each.
+Figures measure(const Bench&, const std::vector<Measurement>& all, unsigned rounds,
                 const std::function<void(const std::string& name)>& next);
 
 // What a thread costs under Roost: measured in a child, `roost run roost sim calibrate --probe`.

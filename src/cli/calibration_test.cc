@@ -12,17 +12,10 @@
 #include "sim/machine.h"
 #include "sim/simulate.h"
 #include "topo/hwloc_host.h"
-#include "topo/synthetic.h"
+#include "topo/synthetic_test.h"
 
 namespace roost::cli {
 namespace {
-
-Machine synthetic(const char* description) {
-  Machine machine;
-  ErrorText error;
-  EXPECT_EQ(machine_from_synthetic(description, machine, error), 0) << error.c_str();
-  return machine;
-}
 
 sim::RunResult first_steps(const sim::Machine& machine) {
   sim::RunOptions options;
@@ -91,7 +84,8 @@ TEST(Calibration, this_machine_measured_in_haste_simulates) {
   Machine machine;
   ASSERT_EQ(machine_from_hwloc(own_mask(), machine), 0);
   unsigned steps = 0;
-  Figures figures = measure(Bench{machine, 1'000'000}, 2, [&](const std::string&) { ++steps; });
+  Figures figures = measure(Bench{machine, 1'000'000}, all_measurements(), 2,
+                            [&](const std::string&) { ++steps; });
   EXPECT_EQ(steps, 2 * (kernel_measurements().size() + processor_measurements().size()));
   for (const char* name : {"futex_pair", "yield_alone", "affinity", "create", "fork_process",
                            "lock", "bandwidth_core", "mhz_one", "tick"}) {

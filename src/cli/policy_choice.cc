@@ -6,6 +6,7 @@
 
 #include "cli/error.h"
 #include "cli/library.h"
+#include "cli/split.h"
 #include "sched/policy_file.h"
 
 namespace roost::cli {
@@ -28,12 +29,8 @@ struct Folders {
   }
   PolicyFolders view() const { return {listed.c_str(), installed.c_str()}; }
   std::vector<std::string> all() const {
-    std::vector<std::string> folders;
-    for (std::size_t start = 0; start <= listed.size();) {
-      std::size_t end = std::min(listed.find(':', start), listed.size());
-      if (end > start) folders.push_back(listed.substr(start, end - start));
-      start = end + 1;
-    }
+    std::vector<std::string> folders = split(listed, ':');
+    std::erase(folders, "");
     folders.push_back(installed);
     return folders;
   }

@@ -1,7 +1,6 @@
 // Finds programs along PATH and reads the headers that say how they are loaded.
 #include "cli/program.h"
 
-#include <elf.h>
 #include <fcntl.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
@@ -16,15 +15,11 @@
 #include <vector>
 
 #include "cli/error.h"
+#include "cli/split.h"
+#include "os/elf.h"
 
 namespace roost::cli {
 namespace {
-
-#if defined(__x86_64__)
-constexpr auto kOwnMachine = EM_X86_64;
-#elif defined(__aarch64__)
-constexpr auto kOwnMachine = EM_AARCH64;
-#endif
 
 // 0 if `path` can be executed, else why not, as execve would say.
 int executable_error(const std::string& path) {
@@ -53,13 +48,8 @@ int executable_error(const std::string& path) {
 
 std::vector<std::string> search_path(const Lookup& lookup) {
   const char* value = lookup("PATH");
-  std::string rest = value ? value : "/bin:/usr/bin";  // as execvp
-  std::vector<std::string> folders;
-  for (std::size_t start = 0; start <= rest.size();) {
-    std::size_t end = std::min(rest.find(':', start), rest.size());
-    folders.push_back(end == start ? "." : rest.substr(start, end - start));
-    start = end + 1;
-  }
+  std::vector<std::string> folders = split(value ? value : "/bin:/usr/bin", ':');  // as execvp
+  std::replace(folders.begin(), folders.end(), std::string(), std::string("."));
   return folders;
 }
 
@@ -115,7 +105,7 @@ ProgramCheck check_elf(const std::string& path, const std::string& start) {
   if (start.size() < sizeof(Elf64_Ehdr)) return {};
   Elf64_Ehdr header;
   std::memcpy(&header, start.data(), sizeof header);
-  if (header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_machine != kOwnMachine) {
+  if (header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_machine != os::kElfMachine) {
     // The loader of such a program complains of the library and goes on; spare it the line.
     return {fmt::format("'{}' is built for another kind of processor than Roost", path), false};
   }

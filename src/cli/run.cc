@@ -47,15 +47,16 @@ std::unique_ptr<MappedSegment> living_instance(const std::string& name) {
 }
 
 // All that joins an instance must have its policy.
-void require_policy_of(const Segment& segment, const std::string& name) {
+const Policy& require_policy_of(const Segment& segment, const std::string& name) {
   PolicyFileError why;
-  if (!policy_of_instance(*segment.header, true, why))
-    die(kCannotRun, "instance '{}' cannot be joined: {}", name, why.c_str());
+  const Policy* policy = policy_of_instance(*segment.header, true, why);
+  if (!policy) die(kCannotRun, "instance '{}' cannot be joined: {}", name, why.c_str());
+  return *policy;
 }
 
 // An instance that runs already keeps its cores, policy and parameters: says what was asked in
 // vain.
-void warn_of_differences(const Settings& settings, const Segment& segment) {
+void warn_of_differences(const Settings& settings, const Segment& segment, const Policy& policy) {
   const SegmentHeader& header = *segment.header;
   CpuSet asked;
   ErrorText error;
@@ -63,9 +64,7 @@ void warn_of_differences(const Settings& settings, const Segment& segment) {
   auto differs = [&](const char* what) {
     other += (other.empty() ? "" : ", ") + std::string(what);
   };
-  PolicyFileError unknown;
-  const Policy* policy = policy_of_instance(header, true, unknown);
-  if (settings.policy_given && policy != settings.policy) differs("policy");
+  if (settings.policy_given && &policy != settings.policy) differs("policy");
   if (settings.cores && settings.cores != header.n_cores) differs("number of cores");
   if (settings.cpus && parse_cpulist(settings.cpus->c_str(), asked, error) == 0 &&
       asked != cpus_of(segment)) {
@@ -74,7 +73,7 @@ void warn_of_differences(const Settings& settings, const Segment& segment) {
   if (settings.pin && *settings.pin != kPinModeNames[static_cast<unsigned>(header.pin_mode)])
     differs("pinning");
   for (const auto& [name, value] : settings.parameters) {
-    int index = policy ? find_parameter(*policy, name.c_str()) : -1;
+    int index = find_parameter(policy, name.c_str());
     std::uint64_t has = index >= 0 ? header.parameters[index] : header.n_threads;
     if (has != value) differs(name.c_str());
   }
@@ -143,9 +142,9 @@ int run(const RunOptions& options, const std::vector<std::string>& command) {
   if (!memory.problem.empty()) die(kCannotRun, "{}", memory.problem);
   std::unique_ptr<MappedSegment> instance = living_instance(settings.instance);
   if (instance) {
-    require_policy_of(**instance, settings.instance);
+    const Policy& policy = require_policy_of(**instance, settings.instance);
     if (options.cpus || options.cores) machine_for(request);
-    warn_of_differences(settings, **instance);
+    warn_of_differences(settings, **instance, policy);
   } else {
     require_place_for_a_new_instance(settings, machine_for(request).n_cores);
   }

@@ -8,6 +8,7 @@
 #include "cli/duration.h"
 #include "cli/error.h"
 #include "cli/policy_choice.h"
+#include "cli/split.h"
 #include "segment/segment.h"
 
 namespace roost::cli {
@@ -110,18 +111,14 @@ std::span<const PolicyParameter> instance_parameters() { return kInstanceParamet
 
 std::vector<std::pair<std::string, std::string>> split_assignments(const std::string& list) {
   std::vector<std::pair<std::string, std::string>> found;
-  std::size_t start = 0;
-  do {
-    std::size_t end = std::min(list.find(',', start), list.size());
-    std::string text = list.substr(start, end - start);
-    start = end + 1;
+  for (const std::string& text : split(list, ',')) {
     if (text.empty() && !list.empty()) continue;  // a comma too many
     std::size_t equals = text.find('=');
     if (equals == std::string::npos || equals == 0) {
       die(kWrongUsage, "--set takes a parameter and its value, as in quantum=20ms, not '{}'", text);
     }
     found.emplace_back(text.substr(0, equals), text.substr(equals + 1));
-  } while (start < list.size());
+  }
   return found;
 }
 

@@ -86,11 +86,10 @@ int sim_calibrate(const SimOptions& options) {
     warn("other programs run here (load {:.1f}): costs will be measured too high", load);
 
   Bench bench{machine, effort.duration};
-  unsigned steps =
-      static_cast<unsigned>(kernel_measurements().size() + processor_measurements().size());
-  Progress progress(std::size_t{effort.rounds} * steps);
+  std::vector<Measurement> all = all_measurements();
+  Progress progress(effort.rounds * all.size());
   Figures figures =
-      measure(bench, effort.rounds, [&](const std::string& name) { progress.next(name); });
+      measure(bench, all, effort.rounds, [&](const std::string& name) { progress.next(name); });
   for (unsigned round = 0; round < effort.rounds; ++round) probe_under_roost(options, figures);
   progress.clear();
 

@@ -7,6 +7,7 @@
 #include "cli/instance.h"
 #include "cli/settings.h"
 #include "os/sys.h"
+#include "sched/ledger_tables.h"
 #include "sched/policy_file.h"
 #include "segment/thread_state.h"
 
@@ -63,8 +64,7 @@ InstanceSnapshot take_snapshot(const Segment& segment) {
   snapshot.name = bounded(header.instance);
   snapshot.policy = bounded(header.policy);
   for (CoreIndex core = 0; core < header.n_cores; ++core) {
-    if (header.contended[core / 64].bits.load(std::memory_order_relaxed) >> (core % 64) & 1)
-      snapshot.contended.set(segment.core_info[core].os_cpu);
+    if (has_bit(header.contended, core)) snapshot.contended.set(segment.core_info[core].os_cpu);
   }
   snapshot.pinning = kPinModeNames[static_cast<unsigned>(header.pin_mode)];
   snapshot.cpus = cpus_of(segment);

@@ -211,7 +211,8 @@ void blas_after_fork() {
   lock_waiters.store(0, std::memory_order_relaxed);
 }
 
-bool blas_counts_lock_waiters() { return wanted; }
-void blas_lock_waiters(int change) { lock_waiters.fetch_add(change, std::memory_order_relaxed); }
+void blas_lock_waiters(int change) {
+  if (wanted) lock_waiters.fetch_add(change, std::memory_order_relaxed);
+}
 
 }  // namespace roost

@@ -15,8 +15,7 @@ void blas_configure(bool adapt);
 void blas_before_thread();
 void blas_after_fork();
 
-// Whether threads that wait for a mutex are counted, and how many do.
-bool blas_counts_lock_waiters();
+// A thread begins (1) or ends (-1) to wait for a mutex.
 void blas_lock_waiters(int change);
 
 }  // namespace roost

@@ -80,11 +80,11 @@ int lock_contended(pthread_mutex_t* mutex, const Deadline* deadline) {
     }
     return mutex_trylock(mutex);
   };
-  if (blas_counts_lock_waiters()) blas_lock_waiters(1);
+  blas_lock_waiters(1);
   int result = wait_retry<RealWorld>(bucket, mutex, 0, host, EBUSY, attempt, [](WaitResult end) {
     return end == WaitResult::timed_out ? ETIMEDOUT : EBUSY;
   });
-  if (blas_counts_lock_waiters()) blas_lock_waiters(-1);
+  blas_lock_waiters(-1);
   return result;
 }
 

@@ -103,15 +103,10 @@ void ExecScope::unpin_child() {
   os::set_affinity(0, &runtime_cpus(), sizeof(CpuSet));
 }
 
-// A spawned child inherits the affinity and may be unmanaged. Libc waits until it has its image.
 template <class Call>
 int spawn(Call&& call) {
-  bool managed = self.record && in_own_process();
-  if (managed) unpin_self();
   AsTheProgramBelieves signals;
-  int result = without_core(call);
-  if (managed) repin_self();
-  return result;
+  return make_child(call);
 }
 
 // The arguments of execl and its kind as an array; the list is on the caller's stack.

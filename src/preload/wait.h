@@ -84,4 +84,15 @@ auto without_core(const Call& call) {
   return frame.result;
 }
 
+// Runs libc's call that makes a child, without the core until the child has its image. The child
+// inherits the affinity and may be unmanaged, so that is the whole instance's meanwhile.
+template <class Call>
+auto make_child(const Call& call) {
+  bool managed = self.record && in_managed_process();
+  if (managed) unpin_self();
+  auto result = without_core(call);
+  if (managed) repin_self();
+  return result;
+}
+
 }  // namespace roost

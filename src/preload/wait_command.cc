@@ -23,11 +23,7 @@ ROOST_EXPORT int system(const char* command) {
 }
 
 ROOST_EXPORT FILE* popen(const char* command, const char* mode) {
-  bool managed = self.record && in_managed_process();
-  if (managed) unpin_self();
-  FILE* result = without_core([&] { return real_popen(command, mode); });
-  if (managed) repin_self();
-  return result;
+  return make_child([&] { return real_popen(command, mode); });
 }
 
 ROOST_EXPORT int pclose(FILE* stream) {

@@ -12,9 +12,9 @@
 #include "policy/nest.h"
 #include "sched/all_policies_test.h"
 #include "sched/conformance_test.h"
-#include "sched/local_instance_test.h"
 #include "sched/planted_policies_test.h"
 #include "sched/runtime.h"
+#include "sched/threads_os_test.h"
 #include "segment/instance_test.h"
 
 namespace roost {
@@ -97,23 +97,6 @@ void live(Seat& seat, Pair& pair, unsigned side, unsigned rounds, unsigned seed)
 }
 
 // ---- on the ledger alone ----
-
-thread_local ThreadIndex my_index = 0;
-
-struct ThreadsOs {
-  Nanoseconds now() { return os::now(); }
-  Party self() { return my_index + 1; }
-  bool gone(Party) { return false; }
-  ProcessIndex process() { return kNoProcess; }
-  template <class Record>
-  bool waits_in_vain(const Record&, Nanoseconds) {
-    return false;
-  }
-  void wake(TestRecord& record) { os::futex_wake(&record.state, 1, os::FutexScope::process); }
-  void pin(TestRecord& record, CoreIndex core) { record.pinned_to = core; }
-  void relax(unsigned spins) { RealWorld::relax(spins); }
-};
-using ThreadsInstance = LocalInstanceOn<ThreadsOs>;
 
 struct LedgerSeat {
   ThreadsInstance& instance;

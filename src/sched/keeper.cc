@@ -201,9 +201,10 @@ bool take_lead(Nanoseconds longest) {
 // the cores in its place, until it ticks again. True if the caller leads after all.
 bool stand_in(std::uint32_t tick) {
   auto& ticks = segment->header->leader_ticks;
-  contention_begin(*segment);
-  while (ticks.compare_exchange_strong(tick, tick + 1, std::memory_order_relaxed)) {
+  for (bool begun = false; ticks.compare_exchange_strong(tick, tick + 1, std::memory_order_relaxed);
+       begun = true) {
     ++tick;
+    if (!begun) contention_begin(*segment);
     watch_cores(*segment);
     if (take_lead(kBusyTick)) return true;
   }

@@ -44,10 +44,7 @@ class Ledger : public ReadyQueues<W, Os> {
     home = beside_contended(home);
     if (grant_if_free(context, home, thread)) return;
     if (grant_idle(context, home, thread)) return;
-    lock(home);
-    push(home, thread);
-    unlock(home);
-    announce_queued(home);
+    enqueue(home, thread);
     serve_idle(home);
   }
 
@@ -73,14 +70,8 @@ class Ledger : public ReadyQueues<W, Os> {
       // set aside.
       W::fence();
       if (aside ? is_contended(core) : !any_queued()) return;
-      std::uint32_t expected = 0;
       // Somebody queued while we went idle. Whoever wins the core serves the queue.
-      if (!t_.cores[core].owner.compare_exchange_strong(expected, kClaimedCore | os_.self(),
-                                                        std::memory_order_acq_rel,
-                                                        std::memory_order_relaxed)) {
-        return;
-      }
-      clear_bit(t_.idle, core);
+      if (!take_free(core)) return;
     }
   }
 
@@ -126,10 +117,7 @@ class Ledger : public ReadyQueues<W, Os> {
     }
     ++record.counters.yields;
     record.ready_ns = context.now;
-    lock(core);
-    push(core, self);
-    unlock(core);
-    announce_queued(core);
+    enqueue(core, self);
     ++t_.threads[next].counters.switches;
     give(context, core, next);
     serve_idle(core);
@@ -140,14 +128,7 @@ class Ledger : public ReadyQueues<W, Os> {
   // After its bit is cleared, too: whoever left it before did not call it idle [contended-1].
   void serve_contended(CoreIndex core) {
     W::fence();
-    std::uint32_t expected = 0;
-    if (!t_.cores[core].owner.compare_exchange_strong(expected, kClaimedCore | os_.self(),
-                                                      std::memory_order_acq_rel,
-                                                      std::memory_order_relaxed)) {
-      return;
-    }
-    clear_bit(t_.idle, core);
-    release(core);
+    if (take_free(core)) release(core);
   }
 
   // RUNNING -> `next`; returns the core that the caller must now release, or kNoCore if the thread
@@ -228,6 +209,7 @@ class Ledger : public ReadyQueues<W, Os> {
  private:
   using Queues::announce_queued;
   using Queues::announced;
+  using Queues::enqueue;
   using Queues::fifo;
   using Queues::length;
   using Queues::lock;
@@ -282,10 +264,7 @@ class Ledger : public ReadyQueues<W, Os> {
     ++record.counters.yields;
     record.ready_ns = os_.now();
     CoreIndex home = beside_contended(core);
-    lock(home);
-    push(home, self);
-    unlock(home);
-    announce_queued(home);
+    enqueue(home, self);
     serve_idle(home);
     release(core);
     return YieldResult::handed_over;
@@ -385,9 +364,10 @@ class Ledger : public ReadyQueues<W, Os> {
   // Own queue, then the NUMA node, then anywhere (USF section 4.1); first threads with work, then
   // those that wait in vain: they may know more than we do.
   ThreadIndex find_work(const PolicyContext& context, CoreIndex core) {
-    if (is_contended(core) && has_bit(t_.on_trial, core)) return kNoThread;
+    bool aside = is_contended(core);
+    if (aside && has_bit(t_.on_trial, core)) return kNoThread;
     for (bool pass_over : {true, false}) {
-      Search search{core, is_contended(core) ? kContendedAge : 0, pass_over};
+      Search search{core, aside ? kContendedAge : 0, pass_over};
       ThreadIndex thread = take_from(context, search, core);
       if (thread == kNoThread) thread = steal(context, search);
       if (thread != kNoThread || !search.passed_over) return thread;
@@ -414,18 +394,22 @@ class Ledger : public ReadyQueues<W, Os> {
     return kNoThread;
   }
 
-  // The claimer's death frees the core again.
-  bool claim(CoreIndex core) {
+  // Makes a free core the caller's; false if it has an owner. The caller's death frees it again.
+  bool take_free(CoreIndex core) {
     std::uint32_t expected = 0;
-    auto& owner = t_.cores[core].owner;
-    if (owner.load(std::memory_order_seq_cst) != 0 || is_contended(core)) return false;
-    if (!owner.compare_exchange_strong(expected, kClaimedCore | os_.self(),
-                                       std::memory_order_acq_rel, std::memory_order_relaxed)) {
+    if (!t_.cores[core].owner.compare_exchange_strong(expected, kClaimedCore | os_.self(),
+                                                      std::memory_order_acq_rel,
+                                                      std::memory_order_relaxed)) {
       return false;
     }
     // Before the grant: only the next owner may set the bit again.
     clear_bit(t_.idle, core);
     return true;
+  }
+
+  bool claim(CoreIndex core) {
+    bool owned = t_.cores[core].owner.load(std::memory_order_seq_cst) != 0;
+    return !owned && !is_contended(core) && take_free(core);
   }
 
   bool has_queued(CoreIndex core, ProcessIndex process) {

@@ -369,6 +369,12 @@ TEST(Ledger, a_rebuild_passes_over_records_that_make_no_sense) {
 // Cores set aside because others use them (sched/contention.h).
 struct SetAside : testing::Test {
   LocalInstance instance{kTwoNodes, 8};
+  // Thread i on core i, and thread 4 waits for `core`.
+  void occupy_and_queue(CoreIndex core) {
+    occupy(instance);
+    instance.place(4, 0, core);
+    instance.wake(4);
+  }
   void set_aside(CoreIndex core) { set_bit(instance.contended, core); }
   void put_back(CoreIndex core) {
     clear_bit(instance.contended, core);
@@ -390,9 +396,7 @@ TEST_F(SetAside, a_free_core_is_granted_to_nobody_at_once) {
 }
 
 TEST_F(SetAside, it_serves_who_has_waited_for_longer_than_a_slice) {
-  occupy(instance);
-  instance.place(4, 0, 0);
-  instance.wake(4);
+  occupy_and_queue(0);
   set_aside(0);
   instance.block(0);
   EXPECT_EQ(instance.state(4), State::ready);
@@ -405,9 +409,7 @@ TEST_F(SetAside, it_serves_who_has_waited_for_longer_than_a_slice) {
 }
 
 TEST_F(SetAside, others_take_from_its_queue) {
-  occupy(instance);
-  instance.place(4, 0, 0);
-  instance.wake(4);
+  occupy_and_queue(0);
   set_aside(0);
   instance.block(0);
   instance.block(3);
@@ -415,9 +417,7 @@ TEST_F(SetAside, others_take_from_its_queue) {
 }
 
 TEST_F(SetAside, on_trial_it_serves_nobody) {
-  occupy(instance);
-  instance.place(4, 0, 0);
-  instance.wake(4);
+  occupy_and_queue(0);
   instance.os.clock += 100 * kMillisecond;
   set_aside(0);
   set_bit(instance.on_trial, 0);
@@ -427,9 +427,7 @@ TEST_F(SetAside, on_trial_it_serves_nobody) {
 }
 
 TEST_F(SetAside, who_yields_there_goes_on_elsewhere) {
-  occupy(instance);
-  instance.place(4, 0, 1);
-  instance.wake(4);
+  occupy_and_queue(1);
   set_aside(0);
   instance.yield(0);
   EXPECT_EQ(instance.state(0), State::ready);
@@ -446,9 +444,7 @@ TEST_F(SetAside, who_yields_there_alone_stays) {
 }
 
 TEST_F(SetAside, once_put_back_it_is_like_the_others) {
-  occupy(instance);
-  instance.place(4, 0, 0);
-  instance.wake(4);
+  occupy_and_queue(0);
   set_aside(0);
   instance.block(0);
   put_back(0);

@@ -5,29 +5,13 @@
 #include <thread>
 
 #include "os/sys.h"
-#include "sched/local_instance_test.h"
+#include "sched/threads_os_test.h"
 
 namespace roost {
 namespace {
 
-thread_local ThreadIndex my_index = 0;
-
-struct ThreadsOs {
-  Nanoseconds now() { return os::now(); }
-  Party self() { return my_index + 1; }
-  bool gone(Party) { return false; }
-  ProcessIndex process() { return kNoProcess; }
-  template <class Record>
-  bool waits_in_vain(const Record&, Nanoseconds) {
-    return false;
-  }
-  void wake(TestRecord& record) { os::futex_wake(&record.state, 1, os::FutexScope::process); }
-  void pin(TestRecord& record, CoreIndex core) { record.pinned_to = core; }
-  void relax(unsigned spins) { RealWorld::relax(spins); }
-};
-
 struct World {
-  LocalInstanceOn<ThreadsOs> instance;
+  ThreadsInstance instance;
   std::vector<std::atomic<int>> users;
   std::vector<int> messages;  // plain: between partners
   std::atomic<int> clashes{0};

@@ -126,7 +126,7 @@ class LocalInstanceOn {
       if (owner_word & kClaimedCore) return "core " + std::to_string(c) + " is left claimed";
       bool is_free = owner_word == 0;
       free_core |= is_free;
-      if ((idle[c / 64].bits.load() >> (c % 64) & 1) != is_free) {
+      if (has_bit(idle, c) != is_free) {
         return "the idle bit of core " + std::to_string(c) + " is wrong";
       }
       if (!is_free && core(owner_word - 1) != c) {
@@ -136,7 +136,7 @@ class LocalInstanceOn {
       std::vector<ThreadIndex> here = queue(c);
       for (ThreadIndex thread : here) ++queued[thread];
       if (here.size() != cores[c].ready.load()) return "wrong count of queued threads";
-      if (!here.empty() && !(queued_mask[c / 64].bits.load() >> (c % 64) & 1)) {
+      if (!here.empty() && !has_bit(queued_mask, c)) {
         return "threads wait on core " + std::to_string(c) + " and nobody can see it";
       }
     }

@@ -1,17 +1,12 @@
 // Reads the tables of an ELF file. Every offset and length in it is checked: it may be anything.
 #include "sched/policy_object.h"
 
-#include <elf.h>
 #include <string.h>
+
+#include "os/elf.h"
 
 namespace roost {
 namespace {
-
-#if defined(__x86_64__)
-constexpr Elf64_Half kMachine = EM_X86_64;
-#elif defined(__aarch64__)
-constexpr Elf64_Half kMachine = EM_AARCH64;
-#endif
 
 // Functions of libc without state, which a compiler calls by itself. `__NAME_chk` counts as NAME.
 constexpr const char* kMayCall[] = {"memcpy", "memmove", "memset", "memcmp", "__stack_chk_fail"};
@@ -139,7 +134,7 @@ std::size_t check_policy_object(const unsigned char* file, std::size_t bytes, Er
   }
   Elf64_Ehdr head = header[0];
   if (head.e_ident[EI_CLASS] != ELFCLASS64 || head.e_ident[EI_DATA] != ELFDATA2LSB ||
-      head.e_machine != kMachine) {
+      head.e_machine != os::kElfMachine) {
     error << "is built for another machine";
     return 0;
   }

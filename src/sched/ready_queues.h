@@ -88,6 +88,14 @@ class ReadyQueues {
     return t_.cores[core].ready.load(std::memory_order_relaxed);
   }
 
+  // To the end of a queue, for all to see. The caller looks for idle cores after that [idle-1].
+  void enqueue(CoreIndex core, ThreadIndex thread) {
+    lock(core);
+    push(core, thread);
+    unlock(core);
+    announce_queued(core);
+  }
+
   void push(CoreIndex core, ThreadIndex thread) {
     Record& record = t_.threads[thread];
     Fifo& queue = fifo(core, record.process);

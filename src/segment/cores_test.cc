@@ -5,18 +5,14 @@
 
 #include <memory>
 
-#include "base/text.h"
-#include "topo/synthetic.h"
+#include "topo/synthetic_test.h"
 
 namespace roost {
 namespace {
 
 std::unique_ptr<SegmentConfig> cores_of(const char* description) {
-  static Machine machine;
-  ErrorText error;
-  EXPECT_EQ(machine_from_synthetic(description, machine, error), 0) << error.c_str();
   auto config = std::make_unique<SegmentConfig>();
-  describe_cores(machine, *config);
+  describe_cores(synthetic(description), *config);
   return config;
 }
 
@@ -54,9 +50,7 @@ TEST(Cores, a_core_with_one_hardware_thread_has_no_sibling) {
 
 // Of a machine cut to some of its CPUs, the sibling may be elsewhere.
 TEST(Cores, a_sibling_outside_the_instance_does_not_count) {
-  Machine machine;
-  ErrorText error;
-  ASSERT_EQ(machine_from_synthetic("core:2 pu:2", machine, error), 0);
+  Machine machine = synthetic("core:2 pu:2");
   CpuSet keep;
   for (unsigned i : {0u, 1u, 2u}) keep.set(machine.cores[i].os_cpu);
   machine_keep(machine, keep);

@@ -7,17 +7,10 @@
 #include <set>
 #include <vector>
 
-#include "topo/synthetic.h"
+#include "topo/synthetic_test.h"
 
 namespace roost {
 namespace {
-
-Machine synthetic(const char* description) {
-  Machine machine;
-  ErrorText error;
-  EXPECT_EQ(machine_from_synthetic(description, machine, error), 0) << error.c_str();
-  return machine;
-}
 
 TEST(Machine, is_sorted_by_node_and_cpu_with_groups_numbered_from_zero) {
   Machine machine;

@@ -10,17 +10,10 @@
 
 #include "base/root_test.h"
 #include "topo/cpulist.h"
-#include "topo/synthetic.h"
+#include "topo/synthetic_test.h"
 
 namespace roost {
 namespace {
-
-Machine synthetic(const char* description) {
-  Machine machine;
-  ErrorText error;
-  EXPECT_EQ(machine_from_synthetic(description, machine, error), 0) << error.c_str();
-  return machine;
-}
 
 std::string selected(Machine machine, const CoreRequest& request, unsigned quota = 0) {
   ErrorText error;

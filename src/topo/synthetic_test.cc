@@ -1,5 +1,5 @@
 // Synthetic descriptions mean what they mean to hwloc, and errors say what to write.
-#include "topo/synthetic.h"
+#include "topo/synthetic_test.h"
 
 #include <gtest/gtest.h>
 
@@ -10,14 +10,6 @@
 
 namespace roost {
 namespace {
-
-Machine built(const char* description) {
-  Machine machine;
-  ErrorText error;
-  EXPECT_EQ(machine_from_synthetic(description, machine, error), 0)
-      << description << ": " << error.c_str();
-  return machine;
-}
 
 std::string complaint(const char* description) {
   Machine machine;
@@ -42,7 +34,7 @@ Machine built_by_hwloc(const char* description) {
 }
 
 TEST(Synthetic, numbers_cores_and_what_they_share) {
-  Machine machine = built("pack:2 l3:2 core:2 pu:2");
+  Machine machine = synthetic("pack:2 l3:2 core:2 pu:2");
   ASSERT_EQ(machine.n_cores, 16);
   EXPECT_EQ(machine.n_nodes, 1);
   EXPECT_EQ(machine.cores[0], (Core{0, 0, 0, 0, 0}));
@@ -53,7 +45,7 @@ TEST(Synthetic, numbers_cores_and_what_they_share) {
 }
 
 TEST(Synthetic, nodes_are_near_themselves_and_equally_far_from_each_other) {
-  Machine machine = built("pack:2 node:2 core:1 pu:1");
+  Machine machine = synthetic("pack:2 node:2 core:1 pu:1");
   ASSERT_EQ(machine.n_nodes, 4);
   EXPECT_EQ(machine.distance[2][2], kLocalDistance);
   EXPECT_EQ(machine.distance[2][3], kRemoteDistance);
@@ -65,12 +57,12 @@ TEST(Synthetic, agrees_with_hwloc) {
        {"pu:1", "core:4 pu:1", "node:2 l3:1 core:4 pu:1", "pack:2 node:4 core:8 pu:2",
         "pack:2 l3:4 l2:2 core:1 pu:2", "node:4 pack:1 l2:3 core:2 pu:1", "numa:3 pu:5",
         "socket:2 numanode:1 l5:2 l3:2 core:2 pu:2"}) {
-    EXPECT_EQ(built(description), built_by_hwloc(description)) << description;
+    EXPECT_EQ(synthetic(description), built_by_hwloc(description)) << description;
   }
 }
 
 TEST(Synthetic, takes_the_largest_machine) {
-  Machine machine = built("node:64 core:8 pu:2");
+  Machine machine = synthetic("node:64 core:8 pu:2");
   EXPECT_EQ(machine.n_cores, kMaxCores);
   EXPECT_EQ(machine.n_nodes, kMaxNodes);
   EXPECT_EQ(machine.cores[1023], (Core{1023, 63, 0, 63, 511}));
