@@ -60,5 +60,32 @@ TEST(Proc, a_running_thread_is_told_from_one_that_is_gone) {
   EXPECT_EQ(os::thread_run_state(getpid(), 0x3fffffff), 0);
 }
 
+TEST(Proc, a_slice_is_asked_for_and_nothing_else_changes) {
+  std::thread([] {
+    os::SchedulingAttributes before{}, after{};
+    ASSERT_EQ(os::scheduling_attributes(before), 0);
+    os::request_slice(100'000);
+    ASSERT_EQ(os::scheduling_attributes(after), 0);
+    EXPECT_EQ(after.policy, before.policy);
+    EXPECT_EQ(after.nice, before.nice);
+    EXPECT_EQ(after.flags, before.flags);
+    // Kernels before 6.12 keep their own.
+    EXPECT_TRUE(after.runtime == 100'000 || after.runtime == before.runtime) << after.runtime;
+  }).join();
+}
+
+TEST(Proc, a_thread_that_runs_only_when_others_do_not_asks_for_no_slice) {
+  std::thread([] {
+    sched_param none{};
+    ASSERT_EQ(sched_setscheduler(0, SCHED_IDLE, &none), 0);
+    os::SchedulingAttributes before{}, after{};
+    ASSERT_EQ(os::scheduling_attributes(before), 0);
+    os::request_slice(100'000);
+    ASSERT_EQ(os::scheduling_attributes(after), 0);
+    EXPECT_EQ(after.policy, static_cast<std::uint32_t>(SCHED_IDLE));
+    EXPECT_EQ(after.runtime, before.runtime);
+  }).join();
+}
+
 }  // namespace
 }  // namespace roost

@@ -354,7 +354,12 @@ int runtime_start(const SegmentConfig& config, const LibcThreads& libc) {
   stored.policy = stored_policy;
   stored.policy_path = stored_policy_path;
   libc_threads = libc;
-  return attach_process(true);
+  if (int error = attach_process(true)) return error;
+  // At each hand-over a core goes to a thread that has to wake up. Where others run on the CPU as
+  // well, it waits until their slice is over, unless its own is shorter (docs/design/013).
+  constexpr Nanoseconds kSlice = 100'000;
+  os::request_slice(kSlice);
+  return 0;
 }
 
 void runtime_after_fork() {
