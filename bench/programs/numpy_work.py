@@ -7,6 +7,7 @@ the BLAS library makes by default, or what its environment variables say.
 
 import argparse
 import json
+import os
 import sys
 import time
 
@@ -15,11 +16,18 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--units", type=int, default=10, help="units of work (default 10)")
     parser.add_argument("--size", type=int, default=512, help="rows of the matrices (default 512)")
+    parser.add_argument("--one-core", action="store_true",
+                        help="stay on one core, with as many threads as there are cores")
     options = parser.parse_args()
     try:
         import numpy as np
     except ImportError:
         sys.exit("numpy_work.py: NumPy is missing: install python3-numpy")
+
+    if options.one_core:  # the pool has started, and has its width
+        core = min(os.sched_getaffinity(0))
+        for thread in os.listdir("/proc/self/task"):
+            os.sched_setaffinity(int(thread), {core})
 
     random = np.random.default_rng(1)
     a = random.standard_normal((options.size, options.size))

@@ -160,16 +160,18 @@ def _numpy(place: Place) -> Case:
     scripts = Path(__file__).resolve().parent.parent / "programs"
     python = numpy_python()
 
-    def jobs(at_once: int, *prefix: str) -> tuple[str, ...]:
-        return (sys.executable, str(scripts / "at_once.py"), str(PROCESSES), str(at_once),
+    def jobs(copies: int, at_once: int, prefix: tuple[str, ...] = (),
+             options: tuple[str, ...] = ()) -> tuple[str, ...]:
+        return (sys.executable, str(scripts / "at_once.py"), str(copies), str(at_once),
                 str(units), "--", *prefix, python, str(scripts / "numpy_work.py"),
-                "--units", str(units))
+                "--units", str(units), *options)
 
     one_thread = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
     return _case(f"numpy/{PROCESSES}-processes", "work/s", (
-        Variant(IDEAL, jobs(min(PROCESSES, machine.cores())), one_thread),
-        Variant(LINUX, jobs(PROCESSES)),
-        Variant(ROOST, jobs(PROCESSES, *place.under_roost())),
+        Variant(IDEAL, jobs(PROCESSES, min(PROCESSES, machine.cores())), one_thread),
+        Variant(LINUX, jobs(PROCESSES, PROCESSES)),
+        Variant(ROOST, jobs(PROCESSES, PROCESSES, place.under_roost())),
+        Variant(BOUND, jobs(1, 1, options=("--one-core",)), scale=machine.cores(), rounds=1),
     ))
 
 

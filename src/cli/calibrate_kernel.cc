@@ -19,37 +19,40 @@
 namespace roost::cli {
 namespace {
 
-// Two threads that run in turn.
+// Threads that run in turn.
 class Turns {
  public:
-  Turns() {
+  explicit Turns(unsigned sides = 2) : sides_(sides) {
     for (sem_t& side : sides_) sem_init(&side, 0, 0);
   }
-  void wait(int side) {
+  void wait(unsigned side) {
     while (sem_wait(&sides_[side]) != 0) {
     }
   }
-  void wake(int side) { sem_post(&sides_[side]); }
+  void wake(unsigned side) { sem_post(&sides_[side]); }
 
  private:
-  sem_t sides_[2];
+  std::vector<sem_t> sides_;
 };
 
-// From one thread to the other and back, halved.
-double pingpong(const std::function<void(int side)>& place, Nanoseconds duration) {
-  Turns turns;
+// Round a ring of threads, each of which wakes the next: the time of one of them.
+double ring(unsigned n, const std::function<void()>& place, Nanoseconds duration) {
+  Turns turns(n);
   std::atomic<bool> stop{false};
   double each = 0;
-  std::thread other([&] {
-    place(1);
-    for (;;) {
-      turns.wait(1);
-      if (stop) return;
-      turns.wake(0);
-    }
-  });
+  std::vector<std::thread> others;
+  for (unsigned side = 1; side < n; ++side) {
+    others.emplace_back([&, side] {
+      place();
+      for (;;) {
+        turns.wait(side);
+        turns.wake((side + 1) % n);
+        if (stop) return;
+      }
+    });
+  }
   std::thread timer([&] {
-    place(0);
+    place();
     each = time_each(duration, [&] {
       turns.wake(1);
       turns.wait(0);
@@ -58,17 +61,19 @@ double pingpong(const std::function<void(int side)>& place, Nanoseconds duration
     turns.wake(1);
   });
   timer.join();
-  other.join();
-  return each / 2;
+  for (std::thread& other : others) other.join();
+  return each / n;
 }
 
 std::optional<double> handoff(const Bench& bench) {
-  return pingpong([&](int) { pin(bench.cpu(0)); }, bench.duration);
+  return ring(
+      2, [&] { pin(bench.cpu(0)); }, bench.duration);
 }
 
 struct WakeUp {
   double call;     // until the waker's call returns
   double latency;  // from its begin until the woken thread runs
+  double half;     // half of the width of an even spread of the latencies
 };
 
 // A thread on `from` wakes one on `to` after each `pause`, which is long enough for that core to
@@ -106,10 +111,14 @@ std::optional<WakeUp> wake_up(unsigned from, unsigned to, Nanoseconds pause, Nan
   waker.join();
   sleeper.join();
   if (calls.empty()) return {};
-  return WakeUp{median(calls), median(latencies)};
+  std::sort(latencies.begin(), latencies.end());
+  std::size_t quarter = latencies.size() / 4;
+  double middle_half = latencies[latencies.size() - 1 - quarter] - latencies[quarter];
+  return WakeUp{median(calls), median(latencies), middle_half};
 }
 
 constexpr Nanoseconds kUntilHalted = 500'000;  // longer than a guest polls before it halts (200 us)
+constexpr Nanoseconds kHaltedJustNow = 5'000;
 
 std::optional<double> wake_busy(const Bench& bench) {
   auto found = wake_up(bench.cpu(0), bench.cpu(0), 0, bench.duration);
@@ -126,6 +135,71 @@ std::optional<double> wake_halted(const Bench& bench) {
   if (bench.machine.n_cores < 2) return {};
   auto found = wake_up(bench.cpu(0), bench.cpu(1), kUntilHalted, bench.duration);
   return found ? std::optional(found->latency) : std::nullopt;
+}
+
+// The same on a core that had a thread a moment ago.
+std::optional<double> wake_idle(const Bench& bench) {
+  if (bench.machine.n_cores < 2) return {};
+  auto found = wake_up(bench.cpu(0), bench.cpu(1), kHaltedJustNow, bench.duration);
+  return found ? std::optional(found->latency) : std::nullopt;
+}
+
+// By how much the latencies of wake-ups differ: the width of the range that, if they were spread
+// evenly over it, had as many of them in its middle half, either side of their median.
+std::optional<double> wake_spread(const Bench& bench) {
+  if (bench.machine.n_cores < 2) return {};
+  auto found = wake_up(bench.cpu(0), bench.cpu(1), kHaltedJustNow, bench.duration);
+  return found ? std::optional(1000 * found->half / found->latency) : std::nullopt;
+}
+
+// A thread on one core is granted another, on which a third one spins until it sees that, and gives
+// it up, as Roost's idle cores do (runtime.cc): until the granted thread runs.
+std::optional<double> wake_polling(const Bench& bench) {
+  if (bench.machine.n_cores < 2) return {};
+  constexpr Nanoseconds kPause = 20'000;
+  Turns turns;
+  std::atomic<bool> stop{false}, granted{false};
+  std::atomic<Nanoseconds> ran_at{0};
+  sem_t given_up;
+  sem_init(&given_up, 0, 0);
+  std::vector<double> latencies;
+  std::thread spinner([&] {
+    pin(bench.cpu(1));
+    for (;;) {
+      while (!granted && !stop) cpu_pause();
+      if (stop) return;
+      while (sem_wait(&given_up) != 0) {
+      }
+    }
+  });
+  std::thread sleeper([&] {
+    pin(bench.cpu(1));
+    while (!stop) {
+      turns.wait(1);
+      ran_at = os::now();
+      granted = false;
+      sem_post(&given_up);
+    }
+  });
+  std::thread waker([&] {
+    pin(bench.cpu(0));
+    for (Nanoseconds begin = os::now(); os::now() - begin < bench.duration;) {
+      spin_for(kPause);
+      ran_at = 0;
+      Nanoseconds called = os::now();
+      granted = true;
+      turns.wake(1);
+      while (ran_at == 0) cpu_pause();
+      latencies.push_back(static_cast<double>(ran_at - called));
+    }
+    stop = true;
+    turns.wake(1);
+    sem_post(&given_up);
+  });
+  waker.join();
+  sleeper.join();
+  spinner.join();
+  return latencies.empty() ? std::nullopt : std::optional(median(latencies));
 }
 
 std::optional<double> yield_alone(const Bench& bench) {
@@ -258,18 +332,54 @@ std::optional<double> trap(const Bench& bench) {
   return each < 0 ? std::nullopt : std::optional(each);
 }
 
-double create_thread(Nanoseconds duration) {
-  std::vector<double> calls;
+// Starts and joins so many threads at a time: what each of them takes.
+ThreadLife threads_of(unsigned n, Nanoseconds duration) {
+  std::vector<double> calls, lives;
+  std::vector<std::thread> threads;
   for (Nanoseconds begin = os::now(); os::now() - begin < duration;) {
     Nanoseconds called = os::now();
-    std::thread thread([] {});
-    calls.push_back(static_cast<double>(os::now() - called));
-    thread.join();
+    for (unsigned i = 0; i < n; ++i) threads.emplace_back([] {});
+    Nanoseconds created = os::now();
+    for (std::thread& thread : threads) thread.join();
+    Nanoseconds joined = os::now();
+    threads.clear();
+    calls.push_back(static_cast<double>(created - called) / n);
+    lives.push_back(static_cast<double>(joined - called) / n);
   }
-  return median(calls);
+  return {median(calls), median(lives)};
 }
 
-std::optional<double> create(const Bench& bench) { return create_thread(bench.duration); }
+ThreadLife threads_on_one_core(const Bench& bench, unsigned n) {
+  ThreadLife life{};
+  on_cpu(bench.cpu(0), [&] {
+    life = threads_of(n, bench.duration);
+    return 0.0;
+  });
+  return life;
+}
+
+std::optional<double> create(const Bench& bench) { return threads_on_one_core(bench, 1).create; }
+
+// More threads at a time than libc keeps stacks for.
+std::optional<double> create_stack(const Bench& bench) {
+  return threads_on_one_core(bench, 32).create;
+}
+
+std::optional<double> thread_life(const Bench& bench) { return threads_on_one_core(bench, 1).all; }
+
+// Calls of futex(2) by which nothing happens.
+std::optional<double> futex_wait_in_vain(const Bench& bench) {
+  std::atomic<std::uint32_t> word{0};
+  return on_cpu(bench.cpu(0), [&] {
+    return time_each(bench.duration, [&] { os::futex_wait(&word, 1, os::FutexScope::process); });
+  });
+}
+std::optional<double> futex_wake_in_vain(const Bench& bench) {
+  std::atomic<std::uint32_t> word{0};
+  return on_cpu(bench.cpu(0), [&] {
+    return time_each(bench.duration, [&] { os::futex_wake(&word, 1, os::FutexScope::process); });
+  });
+}
 
 std::optional<double> fork_process(const Bench& bench) {
   std::vector<double> calls;
@@ -301,11 +411,14 @@ std::optional<double> pause(const Bench& bench) {
 
 }  // namespace
 
-std::optional<double> probe_handoff(Nanoseconds duration) {
-  return pingpong([](int) {}, duration);
+// Between two threads the kernel may run the one that is woken before the other sleeps, so that
+// every second hand-off is of a thread that has not slept: more take turns than that.
+double probe_handoff(unsigned threads, Nanoseconds duration) {
+  return ring(
+      threads, [] {}, duration);
 }
 
-std::optional<double> probe_create(Nanoseconds duration) { return create_thread(duration); }
+ThreadLife probe_life(Nanoseconds duration) { return threads_of(1, duration); }
 
 std::vector<Measurement> kernel_measurements() {
   return {
@@ -314,6 +427,9 @@ std::vector<Measurement> kernel_measurements() {
       {"wake_busy", "ns", "the waker's part of a wake-up on its own core", wake_busy},
       {"wake_call", "ns", "the waker's part of a wake-up on a halted core", wake_call},
       {"wake_halted", "ns", "from a wake-up until a thread runs on a halted core", wake_halted},
+      {"wake_idle", "ns", "the same on a core that has halted just now", wake_idle},
+      {"wake_spread", "permille", "by so much these differ from their median", wake_spread},
+      {"wake_polling", "ns", "the same where another thread spins until then", wake_polling},
       {"yield_alone", "ns", "sched_yield with nobody else", yield_alone},
       {"yield_switch", "ns", "sched_yield to a thread that yields", yield_switch},
       {"yield_share", "%", "of a core for a yielding thread beside a computing one", yield_share},
@@ -321,9 +437,13 @@ std::vector<Measurement> kernel_measurements() {
       {"tick", "ns", "the kernel's tick", tick},
       {"affinity", "ns", "affinity call for a sleeping thread", affinity},
       {"trap", "ns", "system call caught by Syscall User Dispatch", trap},
-      {"create", "ns", "pthread_create, the creator's part", create},
+      {"create", "ns", "pthread_create with a stack that was kept, the creator's part", create},
+      {"create_new", "ns", "the same in a row of 32, most with new stacks", create_stack},
+      {"thread_life", "ns", "pthread_create and pthread_join on one core", thread_life},
       {"fork_process", "ns", "posix_spawn, the parent's part", fork_process},
       {"lock", "ns", "mutex lock or unlock without contention", lock},
+      {"futex_wait", "ns", "futex wait that finds the word changed", futex_wait_in_vain},
+      {"futex_wake", "ns", "futex wake that finds nobody", futex_wake_in_vain},
       {"pause", "ns", "the pause instruction of busy-waiting loops", pause},
   };
 }

@@ -63,8 +63,13 @@ Figures measure(const Bench&, const std::vector<Measurement>& all, unsigned roun
                 const std::function<void(const std::string& name)>& next);
 
 // What a thread costs under Roost: measured in a child, `roost run roost sim calibrate --probe`.
-std::optional<double> probe_handoff(Nanoseconds duration);  // from one thread to the next, one core
-std::optional<double> probe_create(Nanoseconds duration);  // the creator's part of a thread's start
+// From one of `threads` threads to the next, on one core.
+double probe_handoff(unsigned threads, Nanoseconds duration);
+struct ThreadLife {
+  double create;  // the creator's part of a thread's start
+  double all;     // until it has been joined
+};
+ThreadLife probe_life(Nanoseconds duration);
 
 // The machine file (sim/machine.h) made of the figures; what could not be measured is assumed, and
 // its line says so.

@@ -118,20 +118,35 @@ void write_costs(Writer& out, const Figures& figures) {
   out.measured("wake_call", 0, busy);
   out.measured("wake_busy", 0, busy);
   out.measured("wake_halted", 0, 5 * pair);
-  out.number("wake_polling", handoff + figures.value("cache_line", 200),
-             "the spinning thread sees the line, and hands its core over");
+  out.measured("wake_idle", 0, figures.value("wake_halted", 5 * pair));
+  out.measured("wake_polling", 0, handoff + figures.value("cache_line", 200));
+  out.number("wake_spread_permille", std::min(1000.0, figures.value("wake_spread", 0)),
+             out.spread("wake_spread"));
   out.measured("yield_alone", 0, 500);
   out.measured("yield_switch", 0, pair - busy);
   out.measured("affinity", 0, 1500);
   out.measured("trap", 0, 2700);
+  double create = figures.value("create", 20'000);
+  double change = std::max(0.0, pair - busy);
   out.measured("create", 0, 20'000);
+  out.number("create_stack", std::max(0.0, figures.value("create_new", create) - create),
+             "a start in a row of many, less one by itself");
+  out.number("end", std::max(0.0, figures.value("thread_life", create) - create - 2 * change),
+             "start and join on one core, less the start and two switches");
   if (figures.has("reuse")) {
     out.measured("reuse", 0, 0);
+    double pair_kept = 2 * figures.value("handoff_pair", handoff);
+    out.number("end_kept",
+               std::max(0.0, figures.value("kept_life", 0) - figures.value("reuse", 0) - pair_kept),
+               "the same under Roost, less the start and two hand-offs");
   } else {
     out.number("reuse", figures.value("create", 20'000) / 10, "assumed: Roost could not run");
   }
   out.measured("fork_process", 0, 500'000);
   out.measured("lock", 1, 20);
+  out.number("futex_look", figures.value("futex_wait", 0) * 2 / 3,
+             "two thirds of a futex wait that finds the word changed, " + out.spread("futex_wait"));
+  out.of("futex_call", "futex_wake", 0, 0);
   out.measured("pause", 0, 25);
   out.measured("cache_line", 0, 200);
   std::string refills;

@@ -25,7 +25,9 @@ constexpr Effort kQuick{3, 10'000'000};
 
 // The child of probe_under_roost().
 int probe(const Effort& effort) {
-  fmt::print("{} {}\n", *probe_handoff(effort.duration), *probe_create(effort.duration));
+  ThreadLife life = probe_life(effort.duration);
+  fmt::print("{} {} {} {}\n", probe_handoff(8, effort.duration), probe_handoff(2, effort.duration),
+             life.create, life.all);
   return 0;
 }
 
@@ -39,11 +41,13 @@ void probe_under_roost(const SimOptions& options, Figures& figures) {
       self, getpid(), options.quick ? "--quick" : "");
   std::FILE* output = popen(command.c_str(), "re");
   if (!output) return;
-  double handoff = 0, create = 0;
-  bool read = std::fscanf(output, "%lf %lf", &handoff, &create) == 2;
+  double handoff = 0, pair = 0, create = 0, life = 0;
+  bool read = std::fscanf(output, "%lf %lf %lf %lf", &handoff, &pair, &create, &life) == 4;
   if (pclose(output) != 0 || !read) return;
-  figures.add("handoff", "ns", "the same under Roost", handoff);
+  figures.add("handoff", "ns", "the same under Roost, in a ring of eight", handoff);
+  figures.add("handoff_pair", "ns", "the same between two", pair);
   figures.add("reuse", "ns", "pthread_create of a thread that Roost has kept", create);
+  figures.add("kept_life", "ns", "the same until it has been joined", life);
 }
 
 std::string table(const Figures& figures) {

@@ -120,7 +120,7 @@ void LinuxScheduler::add(CoreIndex core, ThreadIndex thread) {
     Nanoseconds idle_for = world_->now() - rq.idle_since;
     rq.average_idle =
         rq.average_idle - rq.average_idle / 8 + std::min(idle_for, kMigrationCost * 2) / 8;
-    run(core, thread, world_->costs().wake_halted);
+    run(core, thread, world_->wake_latency(core));
     return;
   }
   check_preemption(core, thread);
@@ -147,7 +147,7 @@ void LinuxScheduler::move(ThreadIndex thread, CoreIndex from, CoreIndex to) {
   enqueue(to, thread, false);
   if (was_idle) {
     bool halted = queues_[to].idle_since != world_->now();
-    run(to, thread, halted ? world_->costs().wake_halted : world_->costs().switch_threads);
+    run(to, thread, halted ? world_->wake_latency(to) : world_->costs().switch_threads);
   } else {
     ensure_tick(to);
     world_->kick(to);

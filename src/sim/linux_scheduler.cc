@@ -165,7 +165,12 @@ void LinuxScheduler::starts(ThreadIndex thread, ThreadIndex parent) {
   entities_[thread] = {};
   CoreIndex from = parent == kNoThread ? kNoCore : world_->core_of(parent);
   CoreIndex chosen = place_new(from == kNoCore ? CoreIndex{0} : from);
-  add(stay_warm(thread, chosen, from), thread);
+  chosen = stay_warm(thread, chosen, from);
+  const Costs& costs = world_->costs();
+  // The cost of its start has a wake-up on the starter's own core in it.
+  if (parent != kNoThread && idle(chosen) && costs.wake_call > costs.wake_busy)
+    world_->charge(costs.wake_call - costs.wake_busy);
+  add(chosen, thread);
 }
 
 void LinuxScheduler::wakes(ThreadIndex thread, ThreadIndex waker) {

@@ -33,6 +33,11 @@ constexpr CostKey kCostKeys[] = {
     {"lock", &Costs::lock},
     {"cache_line", &Costs::cache_line},
 };
+constexpr CostKey kCostsThatMayBeNothing[] = {
+    {"create_stack", &Costs::create_stack}, {"end", &Costs::end},
+    {"end_kept", &Costs::end_kept},         {"futex_look", &Costs::futex_look},
+    {"futex_call", &Costs::futex_call},
+};
 
 unsigned small(TomlReader& reader, const char* key, std::int64_t greatest) {
   return static_cast<unsigned>(reader.integer(key, 1, greatest));
@@ -89,7 +94,14 @@ void read_costs(Machine& machine, TomlReader reader) {
     machine.costs.*cost.field = static_cast<Nanoseconds>(reader.integer(cost.key, 0, kSecond));
   machine.costs.wake_busy = static_cast<Nanoseconds>(reader.integer_or(
       "wake_busy", static_cast<std::int64_t>(machine.costs.wake_call), 0, kSecond));
+  machine.costs.wake_idle = static_cast<Nanoseconds>(reader.integer_or(
+      "wake_idle", static_cast<std::int64_t>(machine.costs.wake_halted), 0, kSecond));
   machine.costs.pause = static_cast<Nanoseconds>(reader.integer_or("pause", 25, 0, kSecond));
+  for (const CostKey& cost : kCostsThatMayBeNothing)
+    machine.costs.*cost.field =
+        static_cast<Nanoseconds>(reader.integer_or(cost.key, 0, 0, kSecond));
+  machine.wake_spread_permille =
+      static_cast<unsigned>(reader.integer_or("wake_spread_permille", 0, 0, 1000));
   std::vector<std::int64_t> refill = reader.integers("refill_per_kib", 0, 1'000'000);
   if (refill.size() != kDistances - 1) {
     reader.refuse("refill_per_kib",

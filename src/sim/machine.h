@@ -35,15 +35,21 @@ struct Costs {
   Nanoseconds wake_call;       // the waker's part of a wake-up
   Nanoseconds wake_busy;       // the same if the core does not have to be told: it is in use
   Nanoseconds wake_halted;     // from a wake-up until a thread runs on a halted core
+  Nanoseconds wake_idle;       // the same on one that has halted only a moment ago
   Nanoseconds wake_polling;    // the same on a core that spins
   Nanoseconds yield_alone;     // sched_yield with nobody else
   Nanoseconds yield_switch;    // sched_yield that switches
   Nanoseconds affinity;        // affinity call for a sleeping thread
   Nanoseconds trap;            // a system call by an instruction outside libc, under Roost
-  Nanoseconds create;          // pthread_create, paid by the creator
-  Nanoseconds reuse;           // the same with a thread from Roost's cache
+  Nanoseconds create;          // pthread_create, paid by the creator, with a stack that was kept
+  Nanoseconds create_stack;    // the same with a new stack: so much more
+  Nanoseconds end;             // what a thread pays to end
+  Nanoseconds reuse;           // pthread_create with a thread from Roost's cache
+  Nanoseconds end_kept;        // the end of a thread that Roost keeps
   Nanoseconds fork_process;    // fork and exec, paid by the parent
   Nanoseconds lock;            // lock or unlock without contention
+  Nanoseconds futex_look;      // a futex wait, until the kernel looks at the word
+  Nanoseconds futex_call;      // a futex wake that finds nobody
   Nanoseconds pause;           // the instruction that busy-waiting loops make
   Nanoseconds cache_line;      // a written line seen by a core that polls it
   Nanoseconds refill_per_kib[kDistances];  // refill of a KiB of working set after a migration
@@ -73,6 +79,7 @@ struct Machine {
   unsigned memory_threads;   // threads that only load or store, to saturate a node's memory
   unsigned remote_permille;  // time of an access to another node, of that to the own
   Costs costs;
+  unsigned wake_spread_permille;  // wake-ups across cores take so much longer or less, at random
   Nanoseconds kernel_tick;        // of the Linux baseline
   Nanoseconds kernel_slice;       // EEVDF's base slice
   bool yield_forfeits;            // sched_yield gives up what the thread is owed (Linux 6.18)

@@ -13,6 +13,8 @@ std::uint64_t objects(const Program& program, OpKind kind) {
   switch (kind) {
     case OpKind::lock:
     case OpKind::unlock:
+    case OpKind::spin_lock:
+    case OpKind::yield_lock:
       return program.mutexes;
     case OpKind::wait:
     case OpKind::signal:

@@ -11,14 +11,16 @@
 namespace roost::sim {
 
 enum class OpKind : std::uint8_t {
-  compute,  // `amount` cycles, `memory_permille` of them waiting for memory
-  access,   // a memory request of `amount` ns at the controller of node `object` - 1, 0: the
-            // thread's own; the core waits for it
-  lock,     // mutex `object`; waiters retry when woken, as with a futex-based mutex
-  unlock,   //
-  wait,     // counting semaphore `object`: blocks until there is a unit, first come first served
-  signal,   // gives `amount` units to semaphore `object`
-  barrier,  // `object`: blocks until all its members are there
+  compute,     // `amount` cycles, `memory_permille` of them waiting for memory
+  access,      // a memory request of `amount` ns at the controller of node `object` - 1, 0: the
+               // thread's own; the core waits for it
+  lock,        // mutex `object`; waiters retry when woken, as with a futex-based mutex
+  unlock,      //
+  spin_lock,   // mutex `object`, busy-waiting; whoever runs just then gets it
+  yield_lock,  // the same with sched_yield in each round
+  wait,        // counting semaphore `object`: blocks until there is a unit, first come first served
+  signal,      // gives `amount` units to semaphore `object`
+  barrier,     // `object`: blocks until all its members are there
   spin_barrier,   // the same, busy-waiting
   yield_barrier,  // the same, busy-waiting with sched_yield in each round
   fork,           // starts `amount` threads of script `object` in the same process

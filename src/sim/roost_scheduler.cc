@@ -57,10 +57,6 @@ void RoostScheduler::act_as(ThreadIndex thread) {
   pin_cost_ = 0;
 }
 
-Nanoseconds RoostScheduler::wake_latency(CoreIndex core) const {
-  return world_->polls(core) ? world_->costs().wake_polling : world_->costs().wake_halted;
-}
-
 // `thread`, READY and in nobody's queue, asks for a core. If it gets an idle one without having
 // slept, it goes on after `latency_if_idle`, or sooner where a thread that has ended spins: that is
 // the one that is used again (the thread cache).
@@ -77,10 +73,10 @@ void RoostScheduler::make_ready(ThreadIndex thread, Nanoseconds latency_if_idle,
     if (queued(below_[core])) return;
     bool kept = world_->polls(core) && below_[core].spinner == kNoThread;
     Nanoseconds latency = kept ? std::min(latency_if_idle, latency_if_kept) : latency_if_idle;
-    if (record.pinned_to != core) {
+    // The kept thread was pinned there before.
+    if (record.pinned_to != core && !(kept && latency_if_kept != ~0ull))
       latency += world_->costs().affinity;
-      record.pinned_to = core;
-    }
+    record.pinned_to = core;
     run(core, thread, latency);
     return;
   }
@@ -94,11 +90,10 @@ void RoostScheduler::woken(ThreadIndex thread) {
   CoreIndex core = roost::core_of(records_[thread].state.load());
   Nanoseconds latency;
   if (core == left_) {
-    latency = yielding_ ? world_->costs().yield_switch : world_->costs().handoff;
-    latency += pin_cost_;
+    latency = world_->costs().handoff + pin_cost_;
     if (world_->on_core(core) == leaver_ && leaver_ != kNoThread) world_->take_off(core);
   } else {
-    latency = wake_latency(core) + pin_cost_;
+    latency = world_->wake_latency(core) + pin_cost_;
     world_->charge(world_->costs().wake_call + pin_cost_);
   }
   pin_cost_ = 0;
@@ -230,7 +225,7 @@ void RoostScheduler::enters_kernel(ThreadIndex thread) {
 void RoostScheduler::leaves_kernel(ThreadIndex thread) {
   act_as(thread);
   hold_ready(records_[thread], me_);
-  make_ready(thread, wake_latency(records_[thread].last_core));
+  make_ready(thread, world_->wake_latency(records_[thread].last_core));
 }
 
 void RoostScheduler::ends(ThreadIndex thread) { leaves(thread, State::detached, kNoThread, true); }
@@ -261,11 +256,9 @@ bool RoostScheduler::yields(ThreadIndex thread, bool waiting) {
   record.wait_words = waiting;
   leaver_ = thread;
   left_ = on;
-  yielding_ = true;
   SimLedger::YieldResult result = ledger_->yield(thread, on, kStealAge);
   leaver_ = kNoThread;
   left_ = kNoCore;
-  yielding_ = false;
   if (result == SimLedger::YieldResult::alone) {
     record.wait_words = 0;
     return false;
@@ -273,7 +266,7 @@ bool RoostScheduler::yields(ThreadIndex thread, bool waiting) {
   if (state(thread) == State::running) {  // granted another core at once
     if (world_->core_of(thread) == kNoCore) {
       CoreIndex core = roost::core_of(record.state.load());
-      run(core, thread, wake_latency(core) + world_->costs().affinity);
+      run(core, thread, world_->wake_latency(core) + world_->costs().affinity);
       record.pinned_to = core;
     }
   } else {

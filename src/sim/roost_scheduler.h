@@ -39,7 +39,7 @@ class RoostScheduler : public Scheduler {
   bool keeps_threads() const override { return true; }
   Nanoseconds finds_spinning_after() const override { return kTick; }
   Nanoseconds yields_again_after() const override { return kYieldsAgain; }
-  unsigned watches_mutex_for() const override { return 40; }  // preload/mutex.cc
+  bool has_parking_lot() const override { return true; }
   bool traps() const override { return true; }
   bool is_work_conserving() const override { return true; }
 
@@ -109,7 +109,6 @@ class RoostScheduler : public Scheduler {
   void idle(CoreIndex, ThreadIndex spinner);
   void watch();
   void ensure_watch();
-  Nanoseconds wake_latency(CoreIndex) const;
 
   const Policy& policy_;
   World* world_ = nullptr;
@@ -126,7 +125,6 @@ class RoostScheduler : public Scheduler {
   ProcessIndex my_process_ = kNoProcess;
   ThreadIndex leaver_ = kNoThread;  // gives its core up in the ledger's present call
   CoreIndex left_ = kNoCore;        // that core
-  bool yielding_ = false;
   Nanoseconds pin_cost_ = 0;
   Nanoseconds idle_spin_ = 0;
   Nanoseconds patience_ = 0;

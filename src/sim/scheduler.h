@@ -36,15 +36,16 @@ class Scheduler {
   virtual void ends(ThreadIndex) = 0;
   virtual void timer(std::uint32_t what, std::uint32_t who, std::uint64_t stamp) = 0;
 
-  // Threads that end are kept for the next start, which is cheaper then.
+  // Threads that end are kept for the next start, which is cheaper then; else their stacks are, up
+  // to a few.
   virtual bool keeps_threads() const { return false; }
   // Busy-waiting without yields is found out after this time and made to yield; 0: never.
   virtual Nanoseconds finds_spinning_after() const { return 0; }
   // A waiting thread that yields in vain tries again after this time at the latest; 0: only if
   // something is queued on its core (World::kick).
   virtual Nanoseconds yields_again_after() const { return 0; }
-  // So many `pause` instructions long a thread watches a held mutex before it blocks.
-  virtual unsigned watches_mutex_for() const { return 0; }
+  // Who waits for a mutex queues in Roost's parking lot (world_objects.cc), else in the kernel.
+  virtual bool has_parking_lot() const { return false; }
   // System calls outside libc cost a trap.
   virtual bool traps() const { return false; }
   // Ready threads whose core another thread shares; they do not count as waiting for a core.

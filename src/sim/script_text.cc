@@ -32,6 +32,8 @@ constexpr Word kWords[] = {
     {"compute", OpKind::compute, Takes::cycles, "compute CYCLES [memory PERMILLE]"},
     {"access", OpKind::access, Takes::time_and_node, "access TIME [NODE]"},
     {"lock", OpKind::lock, Takes::name, "lock MUTEX"},
+    {"spin_lock", OpKind::spin_lock, Takes::name, "spin_lock MUTEX"},
+    {"yield_lock", OpKind::yield_lock, Takes::name, "yield_lock MUTEX"},
     {"unlock", OpKind::unlock, Takes::name, "unlock MUTEX"},
     {"wait", OpKind::wait, Takes::name, "wait SEMAPHORE"},
     {"signal", OpKind::signal, Takes::name_and_count, "signal SEMAPHORE [UNITS]"},
@@ -142,6 +144,8 @@ class Parser {
     switch (kind) {
       case OpKind::lock:
       case OpKind::unlock:
+      case OpKind::spin_lock:
+      case OpKind::yield_lock:
         return mutexes_[name];
       case OpKind::wait:
       case OpKind::signal:

@@ -9,6 +9,8 @@ namespace roost::sim {
 namespace {
 
 constexpr std::uint32_t kMhzStep = 100;
+// A core halted for longer sleeps more deeply, or its hypervisor does.
+constexpr Nanoseconds kSoon = 100'000;
 
 }  // namespace
 
@@ -21,7 +23,7 @@ World::World(const Machine& machine, const Program& program, Governor governor,
       info_(machine.core_info()),
       cores_(machine.n_cores()),
       kept_(kMaxProcesses),
-      spinning_found_(program.barriers.size()),
+      spinning_found_(program.barriers.size() + program.mutexes),
       mutexes_(program.mutexes),
       semaphores_(program.semaphores.size()),
       barriers_(program.barriers.size()),
@@ -149,6 +151,7 @@ void World::take_off(CoreIndex index) {
   memory_changed(thread_index, false);
   ++core.stamp;
   core.thread = kNoThread;
+  core.empty_since = now_;
   thread.core = kNoCore;
   // Whoever blocks has said so before; anybody else is preempted or yields.
   if (thread.state == State::running) thread.state = State::ready;
@@ -167,8 +170,17 @@ void World::poll(CoreIndex index, bool polling) {
     frequencies_.begins(index, now_);
     start_frequencies();
   } else {
+    core.empty_since = now_;
     frequencies_.ends(index, now_);
   }
+}
+
+Nanoseconds World::wake_latency(CoreIndex index) {
+  const Core& core = cores_[index];
+  const Costs& costs = machine_.costs;
+  bool deep = core.empty_since == 0 || now_ - core.empty_since > kSoon;
+  Nanoseconds mean = core.polling ? costs.wake_polling : deep ? costs.wake_halted : costs.wake_idle;
+  return machine_.wake_spread_permille ? random_.around(mean, machine_.wake_spread_permille) : mean;
 }
 
 void World::kick(CoreIndex index) {

@@ -13,6 +13,7 @@
 #include "sim/machine.h"
 #include "sim/observer.h"
 #include "sim/program.h"
+#include "sim/random.h"
 #include "sim/scheduler.h"
 
 namespace roost::sim {
@@ -73,6 +74,8 @@ class World {
     return !it.released && (it.phase == Phase::spin_yield || it.phase == Phase::yielded_in_vain);
   }
   std::size_t thread_slots() const { return threads_.size(); }
+  // Nobody runs on `core`: how long a thread takes that is woken there.
+  Nanoseconds wake_latency(CoreIndex core);
   // The thread that acts, kNoThread in an interrupt.
   ThreadIndex acting() const { return acting_; }
   bool in_use(CoreIndex core) const { return cores_[core].thread != kNoThread; }
@@ -115,6 +118,7 @@ class World {
     forking,
     ended,
   };
+  static constexpr std::uint32_t kNoMutex = ~0u;
   enum class State : std::uint8_t { unused, ready, running, blocked, kernel };
 
   struct Thread {
@@ -130,17 +134,19 @@ class World {
     bool released = true;  // what it waits for has come
     bool joins = false;
     bool own_process = false;
-    bool paid = false;  // the cost of the next start
+    bool paid = false;  // the cost of the next start, or of its end
     std::uint8_t depth = 0;
     std::uint16_t memory_permille = 0;
     ThreadIndex parent = kNoThread;
     std::uint32_t children = 0;
-    Nanoseconds overhead = 0;     // to pass before work goes on
-    std::uint64_t work = 0;       // left of this step
-    std::uint64_t step_work = 0;  // of the whole step
-    std::uint64_t remaining = 0;  // of a fork
-    std::uint32_t waits_on = 0;   // the barrier on which it spins
-    Nanoseconds request = 0;      // arrival of the request it serves
+    std::uint32_t unjoined = 0;          // children that have ended, with stacks not given back
+    Nanoseconds overhead = 0;            // to pass before work goes on
+    std::uint64_t work = 0;              // left of this step
+    std::uint64_t step_work = 0;         // of the whole step
+    std::uint64_t remaining = 0;         // of a fork
+    std::uint32_t waits_on = 0;          // the barrier on which it spins, or behind them the mutex
+    std::uint32_t gives_way = kNoMutex;  // behind whose waiters it queues next time
+    Nanoseconds request = 0;             // arrival of the request it serves
     std::uint64_t rounds[kMaxNesting] = {};
     std::vector<ThreadIndex> to_wake;
   };
@@ -148,7 +154,8 @@ class World {
     ThreadIndex thread = kNoThread;
     ThreadIndex last_thread = kNoThread;
     bool polling = false;
-    std::uint64_t stamp = 0;  // of the event that ends the present step
+    Nanoseconds empty_since = 0;  // and nobody spins there
+    std::uint64_t stamp = 0;      // of the event that ends the present step
     Nanoseconds since = 0;
     std::uint64_t rate = 0;  // work a nanosecond
     Nanoseconds busy = 0;
@@ -156,11 +163,15 @@ class World {
   };
   struct Waiting {
     ThreadIndex thread;
-    bool woken;
+    bool woken = false;     // and on its way
+    unsigned failures = 0;  // tries after a wake-up that came too late
   };
   struct Mutex {
     ThreadIndex owner = kNoThread;
+    CoreIndex last_core = kNoCore;  // where it was taken last: that core has its cache line
+    bool contended = false;         // as the word of a futex says: unlock has to ask the kernel
     std::vector<ThreadIndex> watching;
+    std::vector<ThreadIndex> spinning;
     std::deque<Waiting> waiters;
   };
   struct Semaphore {
@@ -207,8 +218,13 @@ class World {
   // These return false if the thread has stopped, or has something to execute first.
   bool do_op(Thread&, ThreadIndex);
   bool lock(Thread&, ThreadIndex, std::uint32_t mutex);
-  bool watch_mutex(Thread&, ThreadIndex, Mutex&);
+  bool take(Thread&, ThreadIndex, Mutex&);
+  bool lock_futex(Thread&, ThreadIndex, std::uint32_t mutex);
+  bool lock_in_lot(Thread&, ThreadIndex, std::uint32_t mutex);
+  bool watch_mutex(Thread&, ThreadIndex, Mutex&, Nanoseconds patience);
   void unlock(Thread&, std::uint32_t mutex);
+  void unlock_futex(Thread&, std::uint32_t mutex);
+  void unlock_in_lot(Thread&, std::uint32_t mutex);
   void signal(Thread&, const Op&);
   bool arrive(Thread&, ThreadIndex, const Op&);
   bool spin_on(Thread&, ThreadIndex);
@@ -217,8 +233,12 @@ class World {
   bool access(Thread&, const Op&);
   bool kernel(Thread&, ThreadIndex, Nanoseconds until);
   bool join(Thread&, ThreadIndex);
+  void joined(Thread& parent);
   bool end(Thread&, ThreadIndex);
   void release_barrier(Thread& last, Barrier&, std::uint32_t index);
+  bool spin_lock(Thread&, ThreadIndex, const Op&);
+  void pass_on(Mutex&);
+  void end_spinning(ThreadIndex);
   void wake_some(Thread&, ThreadIndex);
   void fork_some(Thread&, ThreadIndex);
   void wake_now(ThreadIndex thread, ThreadIndex waker);
@@ -242,7 +262,7 @@ class World {
   std::vector<ThreadIndex> free_threads_;
   std::vector<ProcessIndex> free_processes_;
   std::vector<std::uint32_t> kept_;   // ended threads for reuse, by process
-  std::vector<bool> spinning_found_;  // busy-waiting that was found out, by barrier
+  std::vector<bool> spinning_found_;  // busy-waiting that was found out, by Thread::waits_on
   std::vector<Mutex> mutexes_;
   std::vector<Semaphore> semaphores_;
   std::vector<Barrier> barriers_;
@@ -258,6 +278,7 @@ class World {
   std::size_t starts_left_ = 0;
   std::size_t arrivals_left_ = 0;
   bool frequencies_run_ = false;
+  Random random_{1};
   Nanoseconds last_end_ = 0;
   Counts counts_;
 };

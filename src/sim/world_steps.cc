@@ -13,6 +13,7 @@ namespace {
 // Costs below this are paid together with the thread's next step.
 constexpr Nanoseconds kSmallCost = 1000;
 constexpr unsigned kStepsAtOnce = 10'000'000;
+constexpr std::uint32_t kStacksKept = 5;  // by glibc: 40 MiB of stacks of 8
 constexpr std::uint64_t kWorkPerCycle = 1'000'000;
 
 }  // namespace
@@ -81,6 +82,9 @@ bool World::do_op(Thread& thread, ThreadIndex index) {
       return access(thread, op);
     case OpKind::lock:
       return lock(thread, index, op.object);
+    case OpKind::spin_lock:
+    case OpKind::yield_lock:
+      return spin_lock(thread, index, op);
     case OpKind::unlock:
       ++thread.pc;
       unlock(thread, op.object);
@@ -105,7 +109,9 @@ bool World::do_op(Thread& thread, ThreadIndex index) {
       return true;
     case OpKind::join:
       ++thread.pc;
-      return thread.children == 0 || join(thread, index);
+      if (thread.children) return join(thread, index);
+      joined(thread);
+      return true;
     case OpKind::sleep:
       ++thread.pc;
       return kernel(thread, index, now_ + op.amount);
@@ -250,11 +256,13 @@ void World::fork_some(Thread& thread, ThreadIndex index) {
   const Op& op = program_.scripts[thread.script].ops[thread.pc];
   bool process = op.kind == OpKind::fork_process;
   if (!thread.paid) {
-    bool reuse = !process && scheduler_.keeps_threads() && kept_[thread.process] > 0;
-    if (reuse) --kept_[thread.process];
-    thread.overhead += process ? machine_.costs.fork_process
-                       : reuse ? machine_.costs.reuse
-                               : machine_.costs.create;
+    const Costs& costs = machine_.costs;
+    bool kept = !process && kept_[thread.process] > 0;
+    if (kept) --kept_[thread.process];
+    thread.overhead += process                      ? costs.fork_process
+                       : !kept                      ? costs.create + costs.create_stack
+                       : scheduler_.keeps_threads() ? costs.reuse
+                                                    : costs.create;
     thread.paid = true;
     return;
   }
@@ -306,14 +314,30 @@ bool World::join(Thread& thread, ThreadIndex index) {
   return block(thread, index);
 }
 
+// libc keeps a few of the stacks of threads that were joined.
+void World::joined(Thread& parent) {
+  std::uint32_t& kept = kept_[parent.process];
+  if (!scheduler_.keeps_threads()) kept = std::min(kept + parent.unjoined, kStacksKept);
+  parent.unjoined = 0;
+}
+
 // A thread that ends has waited for all it has started, so its parent still exists.
 bool World::end(Thread& thread, ThreadIndex index) {
+  Nanoseconds cost = scheduler_.keeps_threads() ? machine_.costs.end_kept : machine_.costs.end;
+  if (!thread.paid && thread.parent != kNoThread && cost) {
+    thread.paid = true;
+    thread.overhead += cost;
+    arm(thread.core);  // before it wakes anybody
+    return false;
+  }
   if (thread.parent != kNoThread) {
     ThreadIndex parent_index = thread.parent;
     thread.parent = kNoThread;
     Thread& parent = threads_[parent_index];
+    ++parent.unjoined;
     if (--parent.children == 0 && parent.joins) {
       parent.joins = false;
+      joined(parent);
       trap(thread);
       wake_now(parent_index, index);
       return true;  // pays for that first
@@ -331,7 +355,7 @@ bool World::end(Thread& thread, ThreadIndex index) {
   if (thread.own_process) {
     kept_[thread.process] = 0;
     free_processes_.push_back(thread.process);
-  } else {
+  } else if (scheduler_.keeps_threads()) {
     ++kept_[thread.process];
   }
   free_threads_.push_back(index);

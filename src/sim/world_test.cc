@@ -45,18 +45,18 @@ TEST(World, linux_shares_a_core_by_ticks) {
 // pauses) and blocks; with nobody to run it spins for 50,000 on its core, and sleeps. Thread 0
 // holds it from 21,500 for 100,020 (its own lock's 20 first), unlocks at 121,520, pays 20 + 150 for
 // making thread 1 ready + 1,500 for the wake-up (pinned there already), and ends. Thread 1 wakes
-// from its halt at 121,520 + 20,000, pays 20 for the try before it blocked and 20 for the one now,
-// and computes 100,000.
+// from its halt at 121,520 + 20,000, pays 20 for the try before it blocked, 20 for the one now and
+// 200 for the line of the mutex, which core 0 had last, and computes 100,000.
 TEST(World, a_waiter_gets_the_mutex_when_it_is_free) {
   RunResult result = run_script(2, "coop", {{"main", {"lock m", "compute 100k", "unlock m"}, 2}});
-  EXPECT_EQ(result.time, 121'520u + 20'000 + 20 + 20 + 100'000);
+  EXPECT_EQ(result.time, 121'520u + 20'000 + 20 + 20 + 200 + 100'000);
 }
 
 // The same with the lock held so briefly (10,000) that thread 1 still spins, and sees that it may
 // go on in 200. Thread 0: 21,500 + 20 + 10,000 = 31,520.
 TEST(World, a_waiter_that_still_spins_is_woken_faster) {
   RunResult result = run_script(2, "coop", {{"main", {"lock m", "compute 10k", "unlock m"}, 2}});
-  EXPECT_EQ(result.time, 31'520u + 200 + 20 + 20 + 10'000);
+  EXPECT_EQ(result.time, 31'520u + 200 + 20 + 20 + 200 + 10'000);
 }
 
 // Held for 500 only: thread 1 watches it until it is free, at 21,500 + 20 + 500, and takes it after
@@ -67,15 +67,60 @@ TEST(World, a_mutex_that_is_free_soon_is_watched) {
   EXPECT_EQ(result.switches, 2u);
 }
 
+// glibc's mutex. Both threads are awake at 20,000, and thread 0 has the mutex until 20,120. Thread
+// 1 pays 20 for its vain try and is in the kernel for 300 until that looks again: it finds the
+// mutex free, returns to the program in half as long, and takes it for 20.
+TEST(World, linux_looks_again_before_a_thread_sleeps_for_a_mutex) {
+  Machine machine = round_machine(2);
+  machine.costs.futex_look = 300;
+  RunResult result =
+      run_script(machine, "linux", {{"main", {"lock m", "compute 100", "unlock m"}, 2}});
+  EXPECT_EQ(result.time, 20'000u + 20 + 300 + 150 + 20 + 100);
+  EXPECT_EQ(result.switches, 2u);
+}
+
+// Held for 10,000 from 20,020 on, so that thread 1 sleeps. Its wake-up costs thread 0 1,500 and
+// takes 20,000, in which thread 0 has the mutex again: thread 1 tries in vain at 50,060 (20 for
+// each of its tries), and is woken once more. Thread 0 unlocks for the second time at 30,020 + 20 +
+// 1,500 + 20 + 100,000 = 131,560. Thread 1 pays for two tries and the line.
+TEST(World, linux_lets_the_unlocker_have_the_mutex_again) {
+  RunResult result = run_script(
+      2, "linux",
+      {{"first", {"lock m", "compute 10k", "unlock m", "lock m", "compute 100k", "unlock m"}, 1},
+       {"second", {"lock m", "compute 10k", "unlock m"}, 1}});
+  EXPECT_EQ(result.time, 131'560u + 20'000 + 20 + 20 + 200 + 10'000);
+}
+
+// The first holder is done at 30,020; the spinning thread sees that in 200.
+TEST(World, a_spinning_thread_takes_a_lock_without_a_wake_up) {
+  for (const char* step : {"spin_lock m", "yield_lock m"}) {
+    RunResult result = run_script(2, "linux", {{"main", {step, "compute 10k", "unlock m"}, 2}});
+    EXPECT_EQ(result.time, 30'020u + 200 + 10'000) << step;
+  }
+}
+
+// Linux, all on one core. libc has no stack for the first two threads (500 more each), which end
+// before they are joined. The third has one.
+TEST(World, stacks_are_kept_when_threads_are_joined) {
+  Machine machine = round_machine(1);
+  machine.costs.create_stack = 500;
+  machine.costs.end = 10'000;
+  std::vector<TestScript> scripts = {{"main", {"fork child 2", "join", "fork child 1", "join"}, 1},
+                                     {"child", {}, 0}};
+  RunResult kept = run_script(machine, "linux", scripts);
+  machine.costs.create_stack = 0;
+  EXPECT_EQ(kept.time, run_script(machine, "linux", scripts).time + 2 * 500);
+}
+
 // Thread 0 is awake at 21,500 and starts another for 20,000, which runs on core 1 after 20,000
 // (halted) and 1,500 (affinity), at 63,000, and ends. Thread 0 spins since 41,500, sees that in
 // 200, and starts the next for 2,000: the thread that has ended spins on core 1, so it begins after
-// 200 and 1,500, at 66,900. The third takes as long: 3,900.
+// 200, at 65,400; it is pinned there already. The third takes as long: 2,400.
 TEST(World, a_kept_thread_starts_where_it_spins) {
   RunResult result = run_script(
       2, "coop", {{"main", {"repeat 3", "fork child 1", "join", "again"}, 1}, {"child", {}, 0}});
   EXPECT_EQ(result.threads, 4u);
-  EXPECT_EQ(result.time, 66'900u + 200 + 3'700 + 200);
+  EXPECT_EQ(result.time, 65'400u + 200 + 2'200 + 200);
 }
 
 // Yields on Linux 6.18, one core. Thread 0 waits at a barrier by yielding, thread 1 gets there
