@@ -125,30 +125,32 @@ std::optional<double> wake_busy(const Bench& bench) {
   return found ? std::optional(found->call) : std::nullopt;
 }
 
-std::optional<double> wake_call(const Bench& bench) {
+// From one core to another that has been without a thread for `pause`.
+std::optional<WakeUp> wake_across(const Bench& bench, Nanoseconds pause) {
   if (bench.machine.n_cores < 2) return {};
-  auto found = wake_up(bench.cpu(0), bench.cpu(1), kUntilHalted, bench.duration);
+  return wake_up(bench.cpu(0), bench.cpu(1), pause, bench.duration);
+}
+
+std::optional<double> wake_call(const Bench& bench) {
+  auto found = wake_across(bench, kUntilHalted);
   return found ? std::optional(found->call) : std::nullopt;
 }
 
 std::optional<double> wake_halted(const Bench& bench) {
-  if (bench.machine.n_cores < 2) return {};
-  auto found = wake_up(bench.cpu(0), bench.cpu(1), kUntilHalted, bench.duration);
+  auto found = wake_across(bench, kUntilHalted);
   return found ? std::optional(found->latency) : std::nullopt;
 }
 
 // The same on a core that had a thread a moment ago.
 std::optional<double> wake_idle(const Bench& bench) {
-  if (bench.machine.n_cores < 2) return {};
-  auto found = wake_up(bench.cpu(0), bench.cpu(1), kHaltedJustNow, bench.duration);
+  auto found = wake_across(bench, kHaltedJustNow);
   return found ? std::optional(found->latency) : std::nullopt;
 }
 
 // By how much the latencies of wake-ups differ: the width of the range that, if they were spread
 // evenly over it, had as many of them in its middle half, either side of their median.
 std::optional<double> wake_spread(const Bench& bench) {
-  if (bench.machine.n_cores < 2) return {};
-  auto found = wake_up(bench.cpu(0), bench.cpu(1), kHaltedJustNow, bench.duration);
+  auto found = wake_across(bench, kHaltedJustNow);
   return found ? std::optional(1000 * found->half / found->latency) : std::nullopt;
 }
 
@@ -367,18 +369,20 @@ std::optional<double> create_stack(const Bench& bench) {
 
 std::optional<double> thread_life(const Bench& bench) { return threads_on_one_core(bench, 1).all; }
 
-// Calls of futex(2) by which nothing happens.
-std::optional<double> futex_wait_in_vain(const Bench& bench) {
+// A call of futex(2) on a word that is 0 and that nobody waits for.
+std::optional<double> futex_call(const Bench& bench, int (*call)(const void* word)) {
   std::atomic<std::uint32_t> word{0};
-  return on_cpu(bench.cpu(0), [&] {
-    return time_each(bench.duration, [&] { os::futex_wait(&word, 1, os::FutexScope::process); });
-  });
+  return on_cpu(bench.cpu(0), [&] { return time_each(bench.duration, [&] { call(&word); }); });
 }
+
+std::optional<double> futex_wait_in_vain(const Bench& bench) {
+  return futex_call(bench,
+                    [](auto* word) { return os::futex_wait(word, 1, os::FutexScope::process); });
+}
+
 std::optional<double> futex_wake_in_vain(const Bench& bench) {
-  std::atomic<std::uint32_t> word{0};
-  return on_cpu(bench.cpu(0), [&] {
-    return time_each(bench.duration, [&] { os::futex_wake(&word, 1, os::FutexScope::process); });
-  });
+  return futex_call(bench,
+                    [](auto* word) { return os::futex_wake(word, 1, os::FutexScope::process); });
 }
 
 std::optional<double> fork_process(const Bench& bench) {

@@ -140,7 +140,7 @@ void write_costs(Writer& out, const Figures& figures) {
                std::max(0.0, figures.value("kept_life", 0) - figures.value("reuse", 0) - pair_kept),
                "the same under Roost, less the start and two hand-offs");
   } else {
-    out.number("reuse", figures.value("create", 20'000) / 10, "assumed: Roost could not run");
+    out.number("reuse", create / 10, "assumed: Roost could not run");
   }
   out.measured("fork_process", 0, 500'000);
   out.measured("lock", 1, 20);

@@ -101,8 +101,10 @@ CASE(while_other_threads_wait_and_compute) {
 
 static void* return_at_once(void* unused) { return unused; }
 
+static void create_one(void) { join(start(return_at_once, NULL)); }
+
 static void create_many(void) {
-  for (int i = 0; i < 100; ++i) join(start(return_at_once, NULL));
+  for (int i = 0; i < 100; ++i) create_one();
 }
 
 CASE(threads_that_ended_before_do_not_come_back) {
@@ -111,11 +113,9 @@ CASE(threads_that_ended_before_do_not_come_back) {
 }
 
 static void* create_until(void* stop) {
-  while (!__atomic_load_n((int*)stop, __ATOMIC_RELAXED)) join(start(return_at_once, NULL));
+  while (!__atomic_load_n((int*)stop, __ATOMIC_RELAXED)) create_one();
   return NULL;
 }
-
-static void create_one(void) { join(start(return_at_once, NULL)); }
 
 // Whatever lock the others hold at that moment for being born or dying. Fewer children where the
 // machine has much else to do.
