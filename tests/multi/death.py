@@ -31,11 +31,13 @@ def test_cores_of_a_killed_process_come_back(world: World, cores: int):
     # The victim has every core, never blocks and is not made to share, so these wait for it from
     # their very start.
     victim = start_victim(world, instance, cores, "--cores", str(cores), "--set", "patience=10s")
+    # Beside other load they may be let in earlier, and a killed last process could not clean up.
+    idle = world.start(world.program("idle"), instance)
     others = [world.start(world.program("sync_mix", 4, 20), instance) for _ in range(4)]
 
     def all_joined():
         pids = world.roost.pids(instance)
-        return all(other.pid in pids or other.finished() for other in others)
+        return all(other.pid in pids or other.finished() for other in (idle, *others))
     require_soon(all_joined, "the others join the instance")
     early = sum(other.finished() for other in others)
     killed = time.monotonic()
@@ -45,6 +47,9 @@ def test_cores_of_a_killed_process_come_back(world: World, cores: int):
     require(in_time, f"the others did not end within {BOUND} s of the kill")
     for other in others:
         require_success(other.wait(BOUND), "sync_mix")
+    require_soon(lambda: idle.wrote(b"idle\n"), "the idle program gets a core")
+    idle.send(signal.SIGTERM)
+    require_success(idle.wait(BOUND), "idle")
     world.require_gone(instance)
     return f"the 4 others ended {seconds * 1000:.0f} ms after the kill, {early} of them before it"
 
