@@ -30,8 +30,8 @@ int dispatch(std::vector<std::string> words) {
   app.set_version_flag("--version", "roost " ROOST_VERSION, "Print the version and exit");
   app.get_help_ptr()->description("Print this help and exit");
   std::vector<std::string> command;
-  const Verb verbs[] = {add_run(app, command), add_ps(app),    add_policies(app),
-                        add_doctor(app),       add_clean(app), add_sim(app)};
+  const Verb verbs[] = {add_run(app, command), add_ps(app),   add_policies(app), add_doctor(app),
+                        add_clean(app),        add_spin(app), add_sim(app)};
   std::string names;
   bool known = false;
   for (const Verb& verb : verbs) {

@@ -66,9 +66,11 @@ nlohmann::ordered_json instance_json(const InstanceSnapshot& instance) {
   json["cores"] = instance.cpus.count();
   json["cpus"] = format_cpulist(instance.cpus).c_str();
   json["contended_cpus"] = format_cpulist(instance.contended).c_str();
+  json["restored"] = instance.leaves_loops;
   json["processes"] = nlohmann::ordered_json::array();
   for (const ProcessSnapshot& process : instance.processes) {
-    nlohmann::ordered_json entry{{"pid", process.pid}, {"command", process.command}};
+    nlohmann::ordered_json entry{
+        {"pid", process.pid}, {"command", process.command}, {"rewritten_loops", process.loops}};
     entry.update(activity_json(process.activity));
     json["processes"].push_back(entry);
   }
@@ -120,6 +122,7 @@ void print_instance(const InstanceSnapshot& instance) {
     fmt::print("  CPUs on which other programs run, left to them where possible: {}\n",
                brief_cpulist(instance.contended).c_str());
   }
+  if (instance.leaves_loops) fmt::print("  wait loops are not rewritten (roost spin rewrite)\n");
   if (instance.reclaimed)
     fmt::print("  processes that died and were cleaned up after: {}\n", instance.reclaimed);
   if (instance.unmanaged) {

@@ -66,6 +66,7 @@ InstanceSnapshot take_snapshot(const Segment& segment) {
   for (CoreIndex core = 0; core < header.n_cores; ++core) {
     if (has_bit(header.contended, core)) snapshot.contended.set(segment.core_info[core].os_cpu);
   }
+  snapshot.leaves_loops = header.leave_loops.load(std::memory_order_relaxed) != 0;
   snapshot.pinning = kPinModeNames[static_cast<unsigned>(header.pin_mode)];
   snapshot.cpus = cpus_of(segment);
   PolicyFileError unknown;
@@ -85,7 +86,8 @@ InstanceSnapshot take_snapshot(const Segment& segment) {
     add_retired(slot.retired, of_process[i]);
     snapshot.total += of_process[i];
     if (!os::process_alive(slot.pid, slot.start_time)) continue;
-    snapshot.processes.push_back({slot.pid, bounded(slot.command), of_process[i]});
+    snapshot.processes.push_back({slot.pid, bounded(slot.command), of_process[i],
+                                  slot.loops.load(std::memory_order_relaxed)});
   }
   add_retired(header.retired, snapshot.total);
   snapshot.reclaimed = header.reclaimed.load(std::memory_order_relaxed);

@@ -33,6 +33,7 @@ struct ProcessSnapshot {
   int pid = 0;
   std::string command;
   Activity activity;
+  unsigned loops = 0;  // wait loops that are rewritten now
 };
 
 struct InstanceSnapshot {
@@ -41,7 +42,8 @@ struct InstanceSnapshot {
   std::string pinning;                                          // core, node or none
   std::vector<std::pair<std::string, std::string>> parameters;  // with units
   CpuSet cpus;
-  CpuSet contended;  // those of them that are left to other programs for now
+  bool leaves_loops = false;  // by `roost spin restore`
+  CpuSet contended;           // those of them that are left to other programs for now
   std::vector<ProcessSnapshot> processes;
   Activity total;               // with processes that have ended
   std::uint64_t reclaimed = 0;  // processes that died without leaving

@@ -19,6 +19,7 @@ Verb add_ps(CLI::App&);
 Verb add_policies(CLI::App&);
 Verb add_doctor(CLI::App&);
 Verb add_clean(CLI::App&);
+Verb add_spin(CLI::App&);
 Verb add_sim(CLI::App&);
 
 }  // namespace roost::cli

@@ -15,6 +15,8 @@
 #include "preload/process.h"
 #include "preload/real.h"
 #include "preload/spin_site.h"
+#include "preload/unload.h"
+#include "sched/keeper.h"
 #include "sched/runtime.h"
 
 namespace roost {
@@ -66,7 +68,9 @@ bool read_code(std::uint64_t at, spin::CodeWindow& code) {
 
 void on_nudge(int, siginfo_t*, void* context) {
   nudge_arrived();
-  if (!can_park() || !has_core()) return;
+  // A thread that was made to share its core before the signal reached it queues for one: it would
+  // else spin beside the others for good. (Not where a keeper would have to be started for that.)
+  if (!can_park() || !(has_core() || keeper_started())) return;
   DeferCancellation guard;
   spin::Registers registers = registers_of(*static_cast<ucontext_t*>(context));
   spin::CodeWindow code;
@@ -116,7 +120,10 @@ void nudges_start() {
 #endif
 }
 
-void nudges_after_fork() { spin_sites_after_fork(); }
+void nudges_after_fork() {
+  spin_sites_after_fork();
+  unload_after_fork();
+}
 
 void nudges_give_up(int signal) {
   if (signal == kSignal && in_managed_process()) hand_over();

@@ -1,12 +1,16 @@
-// The table of rewritten loops, their stubs, and what a round through a stub does.
+// The table of rewritten loops, their stubs, what a round through a stub does, and the way back.
 #include "preload/spin_site.h"
 
 #include <string.h>
 
+#include "os/sys.h"
 #include "preload/code_patch.h"
 #include "preload/defer_cancellation.h"
+#include "preload/fork_gate.h"
 #include "preload/function_bounds.h"
+#include "preload/unload.h"
 #include "preload/wait_loads.h"
+#include "sched/keeper.h"
 #include "sched/runtime.h"
 #include "spin/detour.h"
 
@@ -28,7 +32,8 @@ struct Site {
   std::uint64_t branch;
   std::uint64_t target;
   std::uint32_t steps;
-  bool rewritten;  // else: it could not be
+  bool has_detour;           // else: none is safe
+  std::atomic<bool> active;  // the branch leads to the stub, or is about to
   spin::Detour detour;
   std::uint8_t displacement_before[4];
   std::uint8_t hops_before[spin::kMaxHops][sizeof(spin::Hop::bytes)];
@@ -53,10 +58,18 @@ namespace {
 constexpr unsigned kMaxSites = 64;
 // A round of more instructions than this is not looked at again before it yields.
 constexpr unsigned kShortRound = 24;
+// So long nobody must have been READY before loops are restored: a loop changes once a second at
+// most, and those of a program that is oversubscribed by and by are not changed at each turn.
+constexpr Nanoseconds kQuiet = 1'000'000'000;
 
 Site sites[kMaxSites];
 std::atomic<unsigned> n_sites{0};
-std::atomic<bool> busy{false};
+std::atomic<bool> busy{false};  // somebody changes loops, or their entries
+std::atomic<unsigned> n_restored{0};
+std::atomic<std::uint32_t> passes{0};  // through stubs while threads were READY
+// Of who looks, while it has `busy`.
+std::uint32_t seen_passes;
+Nanoseconds last_needed;
 
 Site* find_site(std::uint64_t branch) {
   for (unsigned i = 0; i < n_sites.load(std::memory_order_acquire); ++i) {
@@ -142,7 +155,32 @@ bool plan(Site& site, std::uint8_t* stub) {
                      site.detour);
 }
 
-bool write_detour(Site& site) {
+bool loops_are_left() {
+  return runtime_active() &&
+         runtime_segment().header->leave_loops.load(std::memory_order_relaxed) != 0;
+}
+
+unsigned active_loops() {
+  unsigned count = 0;
+  for (unsigned i = 0; i < n_sites.load(std::memory_order_acquire); ++i)
+    count += sites[i].active.load(std::memory_order_relaxed);
+  return count;
+}
+
+// Hops and stub are there. `active` is never less than the truth, also in a child forked meanwhile.
+bool lead_through_stub(Site& site) {
+  const spin::Detour& detour = site.detour;
+  site.active.store(true, std::memory_order_relaxed);
+  if (!write_displacement(detour.displacement_address, detour.displacement,
+                          detour.displacement_size)) {
+    site.active.store(false, std::memory_order_relaxed);
+    return false;
+  }
+  synchronise_code();
+  return true;
+}
+
+bool write_hops(Site& site) {
   const spin::Detour& detour = site.detour;
   memcpy(site.displacement_before, reinterpret_cast<void*>(detour.displacement_address),
          detour.displacement_size);
@@ -153,11 +191,6 @@ bool write_detour(Site& site) {
   }
   // Whoever takes the branch from now on must find the hops, not what was there before.
   synchronise_code();
-  if (!write_displacement(detour.displacement_address, detour.displacement,
-                          detour.displacement_size)) {
-    return false;
-  }
-  synchronise_code();
   return true;
 }
 
@@ -165,23 +198,44 @@ bool rewrite(Site& site) {
   std::uint8_t* page = allocate_code_page(site.branch);
   if (!page) return false;
   assemble_stub(page, site);
-  if (plan(site, page) && publish_code_page(page) && write_detour(site)) return true;
+  if (plan(site, page) && publish_code_page(page) && write_hops(site) && lead_through_stub(site))
+    return true;
   free_code_page(page);
   return false;
 }
 
-// False once the object was unloaded and something else lies there.
-bool in_place(const Site& site) {
+bool reads(std::uint64_t address, const void* expected, std::size_t size) {
+  std::uint8_t found[sizeof(spin::CodeWindow::bytes)];
+  return os::read_own_memory(address, found, size) == static_cast<long>(size) &&
+         memcmp(found, expected, size) == 0;
+}
+
+// False if the loop is as the program has it, or the object was unloaded.
+bool leads_to_stub(const Site& site) {
   const spin::Detour& detour = site.detour;
-  return memcmp(reinterpret_cast<void*>(detour.displacement_address), &detour.displacement,
-                detour.displacement_size) == 0;
+  return reads(detour.displacement_address, &detour.displacement, detour.displacement_size);
+}
+
+// False once the object was unloaded, even if another lies there.
+bool same_code(const Site& site) {
+  const spin::Detour& detour = site.detour;
+  for (unsigned i = 0; i < detour.n_hops; ++i) {
+    if (!reads(detour.hops[i].address, detour.hops[i].bytes, detour.hops[i].size)) return false;
+  }
+  spin::CodeWindow now{site.code.address, site.code.size, {}};
+  if (os::read_own_memory(now.address, now.bytes, now.size) != static_cast<long>(now.size))
+    return false;
+  undo_rewrites(now);
+  return memcmp(now.bytes, site.code.bytes, now.size) == 0;
 }
 
 bool rewrite_branch(const spin::BackwardBranch& branch, const spin::WaitProof& proof,
                     const spin::CodeWindow& code) {
   unsigned n = n_sites.load(std::memory_order_relaxed);
   Site* site = find_site(branch.address);
-  if (site && (!site->rewritten || in_place(*site))) return site->rewritten;
+  if (site && !site->has_detour) return false;
+  if (site && leads_to_stub(*site)) return true;
+  if (site && same_code(*site)) return lead_through_stub(*site);
   if (!site && n == kMaxSites) return false;
   bool is_new = !site;
   if (is_new) site = &sites[n];
@@ -189,9 +243,61 @@ bool rewrite_branch(const spin::BackwardBranch& branch, const spin::WaitProof& p
   site->target = branch.target;
   site->steps = proof.steps;
   site->code = code;
-  site->rewritten = rewrite(*site);
+  site->has_detour = rewrite(*site);
   if (is_new) n_sites.store(n + 1, std::memory_order_release);
-  return site->rewritten;
+  return site->has_detour;
+}
+
+// The branch is the program's own again. Hops and stub stay: a thread may be on its way through
+// them, or come back to there from a signal handler at any time.
+void restore(Site& site) {
+  const spin::Detour& detour = site.detour;
+  if (leads_to_stub(site) && same_code(site)) {
+    std::int32_t before = 0;
+    memcpy(&before, site.displacement_before, detour.displacement_size);
+    if (!write_displacement(detour.displacement_address, before, detour.displacement_size)) return;
+    n_restored.fetch_add(1, std::memory_order_relaxed);
+  }
+  site.active.store(false, std::memory_order_relaxed);
+}
+
+void restore_all() {
+  Unforked no_fork;
+  WhileLoaded loaded;
+  if (!loaded) return;
+  for (unsigned i = 0; i < n_sites.load(std::memory_order_acquire); ++i) {
+    if (sites[i].active.load(std::memory_order_relaxed)) restore(sites[i]);
+  }
+  synchronise_code();
+  runtime_show_loops(active_loops());
+}
+
+// Whether threads of this process compute without a core: the watchdog has made them share it.
+bool threads_share() {
+  const Segment& s = runtime_segment();
+  for (ThreadIndex i = 0; i < s.header->n_threads; ++i) {
+    if (!(s.thread_bits[i / 64].load(std::memory_order_relaxed) >> (i % 64) & 1)) continue;
+    const ThreadRecord<RealWorld>& record = s.threads[i];
+    if (record.process != runtime_process() ||
+        state_of(record.state.load(std::memory_order_relaxed)) != State::external)
+      continue;
+    if (os::thread_run_state(os::getpid(), record.tid.load(std::memory_order_relaxed)) == 'R')
+      return true;
+  }
+  return false;
+}
+
+// Whether threads have been READY within kQuiet, as far as the keepers and the stubs have seen.
+bool needed_lately() {
+  Nanoseconds now = os::now();
+  Nanoseconds crowded = runtime_segment().header->crowded_ns.load(std::memory_order_relaxed);
+  std::uint32_t passed = passes.load(std::memory_order_relaxed);
+  if (passed != seen_passes || last_needed == 0) last_needed = now;
+  seen_passes = passed;
+  if (crowded > last_needed) last_needed = crowded < now ? crowded : now;
+  if (now - last_needed < kQuiet) return true;
+  if (threads_share()) last_needed = now;
+  return last_needed == now;
 }
 
 // Puts `before` where the copy of the code has `now`.
@@ -209,6 +315,8 @@ void put_back(spin::CodeWindow& code, std::uint64_t at, const void* now, const s
 void roost_spin_pass(const SpinFrame* frame) {
   if (!can_park()) return;
   DeferCancellation guard;
+  passes.store(passes.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+  if (__builtin_expect(loops_are_left(), 0)) spin_sites_look();  // there may be no keeper
   const Site& site = *frame->site;
   if (site.steps <= kShortRound) {
     spin::WaitProof proof =
@@ -223,14 +331,17 @@ bool spin_sites_start() {
   unsigned a, b, c, d;
   constexpr unsigned kSystemUsesXsave = 1u << 27;
   if (!__get_cpuid(1, &a, &b, &c, &d) || !(c & kSystemUsesXsave)) return false;
-  return code_patch_start();
+  if (!code_patch_start()) return false;
+  keeper_set_chore(spin_sites_look);
+  return true;
 }
 
 bool rewrite_wait_loop(const spin::WaitProof& proof, const spin::CodeWindow& code) {
-  if (busy.exchange(true, std::memory_order_acquire)) return false;
+  if (loops_are_left() || busy.exchange(true, std::memory_order_acquire)) return false;
   bool done = false;
   for (unsigned i = 0; i < proof.n_branches && !done; ++i)
     done = rewrite_branch(proof.branches[i], proof, code);
+  runtime_show_loops(active_loops());
   busy.store(false, std::memory_order_release);
   return done;
 }
@@ -238,7 +349,7 @@ bool rewrite_wait_loop(const spin::WaitProof& proof, const spin::CodeWindow& cod
 void undo_rewrites(spin::CodeWindow& code) {
   for (unsigned i = 0; i < n_sites.load(std::memory_order_acquire); ++i) {
     const Site& site = sites[i];
-    if (!site.rewritten) continue;
+    if (!site.has_detour) continue;
     const spin::Detour& detour = site.detour;
     put_back(code, detour.displacement_address, &detour.displacement, site.displacement_before,
              detour.displacement_size);
@@ -252,8 +363,16 @@ void undo_rewrites(spin::CodeWindow& code) {
 unsigned rewritten_loops() {
   unsigned count = 0;
   for (unsigned i = 0; i < n_sites.load(std::memory_order_acquire); ++i)
-    count += sites[i].rewritten;
+    count += sites[i].has_detour;
   return count;
+}
+
+unsigned restored_loops() { return n_restored.load(std::memory_order_relaxed); }
+
+void spin_sites_look() {
+  if (active_loops() == 0 || busy.exchange(true, std::memory_order_acquire)) return;
+  if (loops_are_left() || !needed_lately()) restore_all();
+  busy.store(false, std::memory_order_release);
 }
 
 void spin_sites_after_fork() { busy.store(false, std::memory_order_relaxed); }
@@ -266,7 +385,9 @@ namespace roost {
 bool spin_sites_start() { return false; }
 bool rewrite_wait_loop(const spin::WaitProof&, const spin::CodeWindow&) { return false; }
 void undo_rewrites(spin::CodeWindow&) {}
+void spin_sites_look() {}
 unsigned rewritten_loops() { return 0; }
+unsigned restored_loops() { return 0; }
 void spin_sites_after_fork() {}
 }  // namespace roost
 

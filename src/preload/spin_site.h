@@ -1,4 +1,5 @@
-// Wait loops of the program that were rewritten so that each round yields while threads are READY.
+// Wait loops of the program that are rewritten so that each round yields while threads are READY,
+// and restored when that is no longer needed.
 //
 // A round then passes through a stub (docs/design/005-busy-waiting.md): nobody READY, it goes on as
 // before; else the thread yields its core. The loop's own instructions stay as they are, but for
@@ -23,8 +24,13 @@ void yield_after(const spin::WaitProof& proof);
 // Puts the program's own code back into a copy of it.
 void undo_rewrites(spin::CodeWindow& code);
 
-// How many loops of this process have been rewritten.
+// Restores the program's loops once no thread of the instance has been READY for a while, or at
+// once if the instance says that they are to be left alone. The keeper's; any thread may call it.
+void spin_sites_look();
+
+// How many loops of this process have been rewritten, and how often one was restored.
 unsigned rewritten_loops();
+unsigned restored_loops();
 
 // In the child of a fork, where nobody else can be at it.
 void spin_sites_after_fork();

@@ -31,7 +31,8 @@ void print_stats(const Segment& segment) {
   const char* const names[] = {", grants ",     ", switches ", ", yields ",
                                ", migrations ", ", rescues ",  ", shares "};
   for (int k = 0; k < kCounters; ++k) text << names[k] << sums[k];
-  text << ", loops rewritten " << rewritten_loops() << ", traps " << trap_count() << '\n';
+  text << ", loops rewritten " << rewritten_loops() << ", restored " << restored_loops()
+       << ", traps " << trap_count() << '\n';
   os::write(2, text.c_str(), text.length());
 }
 

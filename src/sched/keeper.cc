@@ -23,6 +23,7 @@ Segment* segment = nullptr;
 ProcessIndex process = kNoProcess;
 LibcThreads libc_threads;
 std::atomic<std::uint32_t> started{0};
+void (*chore)() = [] {};
 
 constexpr unsigned kExpectSpinning = 16;
 
@@ -153,8 +154,11 @@ void watch_core(Segment& s, CoreIndex core, Nanoseconds now) {
   std::int32_t tid = record.tid.load(std::memory_order_relaxed);
   bool sleeps = os::thread_run_state(slot.pid, tid) != 'R';
   if (!sleeps && nudge(slot, record, tid, core)) return;
-  if (!sleeps && now - (last_moved[core] > busy_since ? last_moved[core] : busy_since) < patience)
+  if (!sleeps && now - (last_moved[core] > busy_since ? last_moved[core] : busy_since) < patience) {
+    // It was between two waits, or not on its CPU: it may be asked again until its time is over.
+    if (spin_ticks && record.nudged.load(std::memory_order_relaxed) == 0) nudged[core] = false;
     return;
+  }
   if (s.cores[core].passes.load(std::memory_order_relaxed) != passes) return;
   // Killed before it woke the thread, a granter leaves it asleep.
   if (sleeps && os::futex_wake(&record.state, 1, os::FutexScope::shared) > 0) return;
@@ -170,6 +174,7 @@ void watch_cores(Segment& s) {
     busy_since = 0;
     return;
   }
+  s.header->crowded_ns.store(now, std::memory_order_relaxed);
   if (busy_since == 0) busy_since = now;
   for (CoreIndex core = 0; core < s.header->n_cores; ++core) watch_core(s, core, now);
 }
@@ -179,6 +184,7 @@ void lead() {
   for (;;) {
     segment->header->leader_ticks.fetch_add(1, std::memory_order_relaxed);
     keeper_look(*segment, process);
+    chore();
     bool busy = runtime_ledger().any_queued() || contention_any();
     if (spin_ticks) --spin_ticks;
     timespec timeout = os::to_timespec(!busy ? kQuietTick : spin_ticks ? kSpinTick : kBusyTick);
@@ -206,6 +212,7 @@ bool stand_in(std::uint32_t tick) {
     ++tick;
     if (!begun) contention_begin(*segment);
     watch_cores(*segment);
+    chore();
     if (take_lead(kBusyTick)) return true;
   }
   return false;
@@ -215,6 +222,7 @@ void follow_until_leader() {
   auto& ticks = segment->header->leader_ticks;
   for (;;) {
     std::uint32_t before = ticks.load(std::memory_order_relaxed);
+    chore();
     if (take_lead(kLeaderSilence)) return;
     bool silent = ticks.load(std::memory_order_relaxed) == before;
     if (silent && runtime_ledger().any_queued() && stand_in(before)) return;
@@ -246,6 +254,8 @@ void keeper_bind(Segment& s, ProcessIndex p, const Policy& policy, const LibcThr
 }
 
 bool keeper_started() { return started.load(std::memory_order_relaxed) != 0; }
+
+void keeper_set_chore(void (*to_do)()) { chore = to_do; }
 
 void keeper_after_fork() { started.store(0, std::memory_order_relaxed); }
 

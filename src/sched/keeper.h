@@ -20,6 +20,9 @@ void keeper_bind(Segment& segment, ProcessIndex process, const Policy& policy,
 // Starts this process's keeper unless it runs. Must not be called inside a Critical section.
 void keeper_ensure();
 bool keeper_started();
+// What this process's keeper does besides, whether it leads or not: at every tick of a leader, else
+// twice a second. Must not wait for anything of the program's. Before the keeper starts.
+void keeper_set_chore(void (*chore)());
 void keeper_after_fork();
 
 // Starts an unmanaged, detached thread of this process with all signals blocked.

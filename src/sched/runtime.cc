@@ -31,6 +31,7 @@ CpuSet instance_mask;
 Nanoseconds idle_spin;
 LibcThreads libc_threads;
 int nudge_signal;
+unsigned shown_loops;
 const Policy* policy;
 constinit PolicyFileError refusal;
 
@@ -293,6 +294,7 @@ int attach_process(bool may_load) {
   active = true;
   show_queued_hint();
   runtime_accept_nudges(nudge_signal);
+  runtime_show_loops(shown_loops);
   keeper_bind(segment, process, *policy, libc_threads);
   disown_earlier_image();
   if (!thread_attach()) {
@@ -337,6 +339,10 @@ const Segment& runtime_segment() { return segment; }
 ProcessIndex runtime_process() { return process; }
 void runtime_show_callers(unsigned callers) {
   segment.processes[process].callers.store(callers, std::memory_order_relaxed);
+}
+void runtime_show_loops(unsigned loops) {
+  shown_loops = loops;
+  if (active) segment.processes[process].loops.store(loops, std::memory_order_relaxed);
 }
 std::uint32_t runtime_thread_count() {
   return segment.processes[process].threads.load(std::memory_order_seq_cst);

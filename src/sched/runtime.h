@@ -53,6 +53,8 @@ ProcessIndex runtime_process();
 // For the others' --blas adapt: how many threads of this process call a BLAS library, in
 // sixteenths.
 void runtime_show_callers(unsigned callers);
+// How many wait loops of this process lead through stubs. Holds for the children of later forks.
+void runtime_show_loops(unsigned loops);
 // Managed threads of this process.
 std::uint32_t runtime_thread_count();
 // The kernel's CPUs of the instance's cores.

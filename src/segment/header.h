@@ -47,7 +47,9 @@ struct SegmentHeader {
   // Held by the keeper that watches the instance; robust, so the kernel hands it on.
   alignas(kCoreStride) pthread_mutex_t leader;
   std::atomic<std::uint32_t> leader_ticks;  // moves as long as somebody watches
-  std::uint64_t leader_words[7];
+  std::atomic<std::uint32_t> leave_loops;   // by request: wait loops stay as the programs have them
+  std::atomic<std::uint64_t> crowded_ns;    // when somebody who watches last saw READY threads
+  std::uint64_t leader_words[6];
 
   alignas(kCoreStride) std::atomic<std::uint32_t> thread_hint;  // where to look for a free record
   std::atomic<std::uint64_t> retired[kCounters];  // counters of ended processes, as ThreadCounters

@@ -129,7 +129,8 @@ struct alignas(kCoreStride) ProcessSlot {
       nudge_signal;  // asks a thread of it to look whether it waits (sched/keeper.cc); 0: none
   // Threads that call a BLAS library, in sixteenths, where that is estimated (policy/call_width.h).
   typename W::template atomic<std::uint32_t> callers;
-  std::uint32_t dead_ticks;  // leader only: ticks since it was found dead
+  typename W::template atomic<std::uint32_t> loops;  // wait loops that lead through stubs now
+  std::uint32_t dead_ticks;                          // leader only: ticks since it was found dead
   char command[16];
   typename W::template atomic<std::uint64_t>
       retired[kCounters];  // counters of ended threads, in their order

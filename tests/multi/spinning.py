@@ -1,9 +1,12 @@
 """Programs that wait by spinning, on fewer cores than they have threads, in every --spin mode."""
 
+import os
 import platform
 import re
 
-from world import World, cases, require, require_success
+from harness.process import wait_until
+
+from world import Skip, World, cases, require, require_soon, require_success
 
 
 def loops_rewritten(stderr: bytes) -> int:
@@ -48,4 +51,102 @@ def test_who_polls_ucx_in_vain_gives_the_core_to_the_next(world: World, scope: s
     require(outcome.stdout == b"%d turns\n" % turns, f"it printed {outcome.stdout!r}")
     yields = sum(int(n) for n in re.findall(rb"yields (\d+)", outcome.stderr))
     require(yields >= turns // 2, f"{yields} yields in {turns} turns")
+    world.require_gone(instance)
+
+
+class Phases:
+    """spin_phases: a program that spins or rests as it is told, and tells about its own code."""
+
+    def __init__(self, world: World, instance: str, *options: str):
+        if platform.machine() != "x86_64":
+            raise Skip("loops are rewritten on x86-64 only")
+        read, self._write = os.pipe()
+        command = world.program("spin_phases", 4)
+        self.running = world.start(command, instance, "--cores", "1", "--stats", *options, stdin=read)
+        os.close(read)
+
+    def say(self, command: str) -> None:
+        os.write(self._write, command.encode())
+
+    def code(self) -> tuple[int, int, int]:
+        """Bytes that differ from the file: of a loop with a far branch, of one with a near, of the
+        rest of the text."""
+        answers = self.running.output().count(b"code ")
+        self.say("c")
+        require_soon(lambda: self.running.output().count(b"code ") > answers
+                     and self.running.output().endswith(b"\n"), "spin_phases answers")
+        far, near, rest = self.running.output().splitlines()[-1].split()[1:]
+        return int(far), int(near), int(rest)
+
+    def await_rewritten(self) -> None:
+        """Threads that were made to share the core, as no loop was proved in time on a busy machine,
+        spin beside each other and wait for nobody, until they have rested."""
+        for _ in range(10):
+            if wait_until(lambda: all(self.code()[:2]), 3):
+                return
+            self.say("r")
+            self.say("s")
+        require(False, f"the loops are not rewritten: {self.code()}")
+
+    def await_restored(self) -> None:
+        require_soon(lambda: self.code() == (0, 0, 0), "the code is as in the file again")
+
+    def end(self, world: World, instance: str) -> bytes:
+        self.say("e")
+        os.close(self._write)
+        outcome = self.running.wait(60)
+        require_success(outcome, "spin_phases")
+        world.require_gone(instance)
+        return outcome.stderr
+
+
+def test_loops_are_restored_while_nobody_waits_for_a_core_and_rewritten_after(world: World):
+    instance = world.roost.new_instance("spinning")
+    phases = Phases(world, instance)
+    require(phases.code() == (0, 0, 0), "code was changed before any thread spun")
+    for _ in range(3):
+        phases.say("s")
+        phases.await_rewritten()
+        require(phases.code()[2] == 0, "code beside the loops was changed")
+        phases.say("r")
+        phases.await_restored()
+    stats = phases.end(world, instance)
+    require(loops_rewritten(stats) >= 2, f"--stats printed {stats!r}")
+    restored = int(re.search(rb"restored (\d+)", stats)[1])
+    require(restored >= 6, f"two loops were restored thrice, and --stats says {restored}")
+
+
+def tell_spin(world: World, what: str, instance: str) -> None:
+    outcome = world.run_plain([str(world.roost.binary), "spin", what, "--instance", instance])
+    require_success(outcome, f"roost spin {what}")
+
+
+def test_loops_are_restored_on_request_while_threads_spin(world: World):
+    instance = world.roost.new_instance("spinning")
+    phases = Phases(world, instance)
+    phases.say("s")
+    phases.await_rewritten()
+    tell_spin(world, "restore", instance)
+    for _ in range(20):
+        require(phases.code() == (0, 0, 0), "code was changed although that was not to be")
+    tell_spin(world, "rewrite", instance)
+    phases.await_rewritten()
+    phases.end(world, instance)
+
+
+def test_loops_may_be_restored_and_rewritten_all_the_time(world: World):
+    """Whatever a thread is about to execute meanwhile leads it on."""
+    instance = world.roost.new_instance("spinning")
+    both = [Phases(world, instance) for _ in range(2)]
+    for phases in both:
+        phases.say("s")
+        phases.await_rewritten()
+    for _ in range(60):
+        tell_spin(world, "restore", instance)
+        tell_spin(world, "rewrite", instance)
+    both[0].say("e")
+    both[1].await_rewritten()
+    both[1].say("e")
+    for phases in both:
+        require_success(phases.running.wait(60), "spin_phases")
     world.require_gone(instance)
