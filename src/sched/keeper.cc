@@ -9,13 +9,11 @@
 
 #include "sched/contention.h"
 #include "sched/runtime_os.h"
+#include "sched/watchdog.h"
 
 namespace roost {
 namespace {
 
-constexpr Nanoseconds kBusyTick = 4'000'000;         // while threads wait for cores
-constexpr Nanoseconds kSpinTick = 1'000'000;         // while threads are found to wait by spinning
-constexpr Nanoseconds kQuietTick = 10'000'000;       // otherwise; deaths wake the leader at once
 constexpr Nanoseconds kLeaderSilence = 500'000'000;  // a leader that does not tick is stopped
 constexpr std::uint32_t kGraceTicks = 2;
 
@@ -25,15 +23,9 @@ LibcThreads libc_threads;
 std::atomic<std::uint32_t> started{0};
 void (*chore)() = [] {};
 
-constexpr unsigned kExpectSpinning = 16;
-
 // The leader's memory between looks.
-std::uint32_t last_passes[1024];
-Nanoseconds last_moved[1024];
-bool nudged[1024];       // the owner was asked since then whether it waits
-unsigned spin_ticks;     // for so many looks to come spinning is expected
-Nanoseconds patience;    // the policy's parameter of that name
-Nanoseconds busy_since;  // since when threads have been waiting for cores, 0: none are
+constinit Watchdog watchdog{};
+Nanoseconds patience;  // the policy's parameter of that name
 struct Watch {
   int fd;
   std::uint32_t word;  // the slot's word when the watch was opened: whom it watches
@@ -115,68 +107,66 @@ void watch_process(Segment& s, ProcessIndex index) {
   keeper_reclaim(s, index);
 }
 
-// Asks a running owner to look at what it does: one that waits for others by spinning then yields
-// (preload/nudge.cc). False if it cannot be asked, or was already.
-bool nudge(const ProcessSlot<RealWorld>& slot, ThreadRecord<RealWorld>& owner, std::int32_t tid,
-           CoreIndex core) {
-  int signal = static_cast<int>(slot.nudge_signal.load(std::memory_order_relaxed));
-  if (nudged[core] || signal == 0) return false;
-  nudged[core] = true;
-  if (os::signal_blocked(slot.pid, tid, signal)) return false;
-  // [nudge-1] It must not interrupt a call of the program's: a thread that leaves its core to wait
-  // sees that a signal is on its way and lets it pass first, or we see that it has left.
-  owner.nudged.store(1, std::memory_order_seq_cst);
-  RealWorld::fence();
-  std::uint32_t word = owner.state.load(std::memory_order_seq_cst);
-  if ((word & ~kPermit) == running_on(core) && os::tgkill(slot.pid, tid, signal) == 0) return true;
-  owner.nudged.store(0, std::memory_order_relaxed);
-  return false;
-}
+// The watchdog's hands on the segment.
+class Hands {
+ public:
+  explicit Hands(Segment& s) : s_(s) {}
+  std::uint32_t passes(CoreIndex core) const {
+    return s_.cores[core].passes.load(std::memory_order_relaxed);
+  }
 
-void watch_core(Segment& s, CoreIndex core, Nanoseconds now) {
-  std::uint32_t passes = s.cores[core].passes.load(std::memory_order_relaxed);
-  bool moved = passes != last_passes[core];
-  last_passes[core] = passes;
-  if (moved) {
-    last_moved[core] = now;
-    if (nudged[core]) spin_ticks = kExpectSpinning;
-    nudged[core] = false;
-    return;
+  bool find_owner(CoreIndex core) {
+    std::uint32_t owner = s_.cores[core].owner.load(std::memory_order_acquire);
+    thread_ = owner - 1;
+    if (owner == 0 || (owner & kClaimedCore) || thread_ >= s_.header->n_threads) return false;
+    std::uint32_t word = record().state.load(std::memory_order_acquire);
+    if (state_of(word) != State::running || core_of(word) != core ||
+        record().process >= kMaxProcesses)
+      return false;
+    tid_ = record().tid.load(std::memory_order_relaxed);
+    return true;
   }
-  std::uint32_t owner = s.cores[core].owner.load(std::memory_order_acquire);
-  ThreadIndex thread = owner - 1;
-  if (owner == 0 || (owner & kClaimedCore) || thread >= s.header->n_threads) return;
-  ThreadRecord<RealWorld>& record = s.threads[thread];
-  std::uint32_t word = record.state.load(std::memory_order_acquire);
-  if (state_of(word) != State::running || core_of(word) != core || record.process >= kMaxProcesses)
-    return;
-  const ProcessSlot<RealWorld>& slot = s.processes[record.process];
-  std::int32_t tid = record.tid.load(std::memory_order_relaxed);
-  bool sleeps = os::thread_run_state(slot.pid, tid) != 'R';
-  if (!sleeps && nudge(slot, record, tid, core)) return;
-  if (!sleeps && now - (last_moved[core] > busy_since ? last_moved[core] : busy_since) < patience) {
-    // It was between two waits, or not on its CPU: it may be asked again until its time is over.
-    if (spin_ticks && record.nudged.load(std::memory_order_relaxed) == 0) nudged[core] = false;
-    return;
+
+  bool sleeps(CoreIndex) const { return os::thread_run_state(slot().pid, tid_) != 'R'; }
+
+  // An owner that waits for others by spinning then yields (preload/nudge.cc).
+  bool ask(CoreIndex core) {
+    int signal = static_cast<int>(slot().nudge_signal.load(std::memory_order_relaxed));
+    if (signal == 0 || os::signal_blocked(slot().pid, tid_, signal)) return false;
+    // [nudge-1] It must not interrupt a call of the program's: a thread that leaves its core to
+    // wait sees that a signal is on its way and lets it pass first, or we see that it has left.
+    record().nudged.store(1, std::memory_order_seq_cst);
+    RealWorld::fence();
+    std::uint32_t word = record().state.load(std::memory_order_seq_cst);
+    if ((word & ~kPermit) == running_on(core) && os::tgkill(slot().pid, tid_, signal) == 0)
+      return true;
+    record().nudged.store(0, std::memory_order_relaxed);
+    return false;
   }
-  if (s.cores[core].passes.load(std::memory_order_relaxed) != passes) return;
+  bool answered(CoreIndex) const { return record().nudged.load(std::memory_order_relaxed) == 0; }
+
   // Killed before it woke the thread, a granter leaves it asleep.
-  if (sleeps && os::futex_wake(&record.state, 1, os::FutexScope::shared) > 0) return;
-  if (runtime_ledger().rescue(core, thread, sleeps) && !sleeps) contention_shared(core);
-}
+  bool wake(CoreIndex) { return os::futex_wake(&record().state, 1, os::FutexScope::shared) > 0; }
+  void take(CoreIndex core, bool sleeps) {
+    if (runtime_ledger().rescue(core, thread_, sleeps) && !sleeps) contention_shared(core);
+  }
+
+ private:
+  ThreadRecord<RealWorld>& record() const { return s_.threads[thread_]; }
+  const ProcessSlot<RealWorld>& slot() const { return s_.processes[record().process]; }
+
+  Segment& s_;
+  ThreadIndex thread_ = kNoThread;  // the owner found last
+  std::int32_t tid_ = 0;
+};
 
 void watch_cores(Segment& s) {
   bool threads_wait = runtime_ledger().any_queued();
   Nanoseconds now = os::now();
   contention_tick(s, now, threads_wait);
-  // Without READY threads an idle owner harms nobody.
-  if (!threads_wait) {
-    busy_since = 0;
-    return;
-  }
-  s.header->crowded_ns.store(now, std::memory_order_relaxed);
-  if (busy_since == 0) busy_since = now;
-  for (CoreIndex core = 0; core < s.header->n_cores; ++core) watch_core(s, core, now);
+  if (threads_wait) s.header->crowded_ns.store(now, std::memory_order_relaxed);
+  Hands hands(s);
+  watchdog.look(hands, s.header->n_cores, threads_wait, patience, now);
 }
 
 void lead() {
@@ -186,8 +176,7 @@ void lead() {
     keeper_look(*segment, process);
     chore();
     bool busy = runtime_ledger().any_queued() || contention_any();
-    if (spin_ticks) --spin_ticks;
-    timespec timeout = os::to_timespec(!busy ? kQuietTick : spin_ticks ? kSpinTick : kBusyTick);
+    timespec timeout = os::to_timespec(watchdog.next_tick(busy));
     long polled = os::raw_syscall(SYS_ppoll, os::arg(pidfds), watched_end, os::arg(&timeout), 0, 0);
     // More processes than this one may have files: then the start times are asked, at every tick.
     if (polled < 0 && polled != -EINTR) os::raw_syscall(SYS_nanosleep, os::arg(&timeout), 0);
