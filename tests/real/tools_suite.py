@@ -41,6 +41,11 @@ TOOLS = (
          ("xargs",)),
     Tool("pipeline", "set -o pipefail; head -c 1000000 text | tee >(wc -c >&2) | tr a-z A-Z "
          "| grep -v Q | awk '{ n += NF } END { print n }'", ("bash", "awk")),
+    # Runtimes with threads and signals of their own.
+    Tool("go-in-c", "export GOCACHE=$TMPDIR/go-cache GO111MODULE=off && cd go "
+         "&& go build -buildmode=c-shared -o libworkers.so workers.go "
+         "&& cc main.c ./libworkers.so -o main && ./main", ("go", "cc")),
+    Tool("java", "java Workers.java", ("java", "javac")),
     Tool("exit-status", "(exit 3) & wait $!; echo $?; exec false", ("bash",), status=1),
 )
 
