@@ -38,8 +38,8 @@ def fail(message: str, code: int = 1):
 def parser(description: str) -> argparse.ArgumentParser:
     p = OneSentenceParser(description=description, allow_abbrev=False)
     p.add_argument("--rounds", type=_positive, metavar="N", help="rounds of each case (default 5)")
-    p.add_argument("--only", metavar="PATTERN",
-                   help="only cases that match, as in 'matmul/*/8x8' or 'convoy'")
+    p.add_argument("--only", metavar="PATTERN", action="append",
+                   help="only cases that match, as in 'matmul/*/8x8' or 'convoy'; may be repeated")
     p.add_argument("--list", action="store_true", help="print the names of the cases and stop")
     p.add_argument("--json", metavar="FILE", help="write all samples there")
     p.add_argument("--build", metavar="DIR", type=Path, default=ROOT / "build/release",
@@ -79,13 +79,17 @@ def check_json(path: str | None) -> None:
         fail(f"cannot write {path}: {error.strerror}", code=2)
 
 
-def select(all_cases: list[Case], pattern: str | None) -> list[Case]:
-    if pattern is None:
+def select(all_cases: list[Case], patterns: list[str] | None) -> list[Case]:
+    """The cases that match any of the patterns; each of these must match some."""
+    if patterns is None:
         return all_cases
-    chosen = [c for c in all_cases if pattern in c.name or fnmatch.fnmatch(c.name, pattern)]
-    if not chosen:
-        fail(f"no case matches '{pattern}'; --list shows their names", code=2)
-    return chosen
+    names: set[str] = set()
+    for pattern in patterns:
+        found = {c.name for c in all_cases if pattern in c.name or fnmatch.fnmatch(c.name, pattern)}
+        if not found:
+            fail(f"no case matches '{pattern}'; --list shows their names", code=2)
+        names |= found
+    return [c for c in all_cases if c.name in names]
 
 
 def set_up(group: str) -> None:

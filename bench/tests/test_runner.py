@@ -130,6 +130,7 @@ class Options(unittest.TestCase):
         self.assertIn("--quik", self.refusal("--quik"))
         self.assertIn("'none' is not a whole number", self.refusal("--rounds", "none"))
         self.assertIn("no case matches", self.refusal("--list", "--only", "nonsense"))
+        self.assertIn("'nonsense'", self.refusal("--list", "--only", "convoy", "--only", "nonsense"))
         self.assertIn("cannot write /nowhere/x", self.refusal("--json", "/nowhere/x"))
 
 
