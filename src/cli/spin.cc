@@ -1,6 +1,5 @@
 // `roost spin`: has the wait loops of running programs restored, or lets them be rewritten again.
 #include <fmt/format.h>
-#include <time.h>
 
 #include <cerrno>
 #include <memory>
@@ -26,6 +25,7 @@ constexpr const char* kHelp =
     "  roost spin restore --instance job7   in one instance";
 
 constexpr Nanoseconds kLongest = 5'000'000'000;  // keepers look twice a second
+constexpr Nanoseconds kPause = 5'000'000;        // between two looks at what they have done
 
 unsigned loops_of(const InstanceSnapshot& instance) {
   unsigned loops = 0;
@@ -36,8 +36,7 @@ unsigned loops_of(const InstanceSnapshot& instance) {
 bool await_restored(const Segment& segment) {
   for (Nanoseconds end = os::now() + kLongest; loops_of(take_snapshot(segment)) != 0;) {
     if (os::now() > end) return false;
-    timespec pause{0, 5'000'000};
-    nanosleep(&pause, nullptr);
+    os::sleep_for(kPause);
   }
   return true;
 }

@@ -126,6 +126,12 @@ inline timespec to_timespec(Nanoseconds ns) {
   return {static_cast<time_t>(ns / 1'000'000'000u), static_cast<long>(ns % 1'000'000'000u)};
 }
 
+// In the kernel, and not a cancellation point. A signal handler ends it early.
+inline void sleep_for(Nanoseconds ns) {
+  timespec time = to_timespec(ns);
+  raw_syscall(SYS_nanosleep, arg(&time), 0);
+}
+
 // Start time of a process in clock ticks since boot (proc(5), stat field 22); with the pid it names
 // a process for good. 0 if it is gone.
 std::uint64_t process_start_time(pid_t pid);

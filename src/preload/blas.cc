@@ -9,6 +9,7 @@
 #include <sys/prctl.h>
 
 #include "os/raw_syscall.h"
+#include "os/sys.h"
 #include "policy/call_width.h"
 #include "preload/fork_gate.h"
 #include "preload/real.h"
@@ -183,8 +184,7 @@ void* adapt(void*) {
   os::raw_syscall(SYS_prctl, PR_SET_NAME, os::arg("roost-blas"));
   CallWidth law;
   for (Nanoseconds pause = kSoonest;; pause = std::min(2 * pause, kLatest)) {
-    timespec time{0, static_cast<long>(pause)};
-    os::raw_syscall(SYS_nanosleep, os::arg(&time), 0);
+    os::sleep_for(pause);
     if (!runtime_active()) return nullptr;
     look_for_libraries();
     if (n_libraries == 0) continue;

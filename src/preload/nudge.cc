@@ -15,7 +15,6 @@
 #include "preload/process.h"
 #include "preload/real.h"
 #include "preload/spin_site.h"
-#include "preload/unload.h"
 #include "sched/keeper.h"
 #include "sched/runtime.h"
 
@@ -120,10 +119,7 @@ void nudges_start() {
 #endif
 }
 
-void nudges_after_fork() {
-  spin_sites_after_fork();
-  unload_after_fork();
-}
+void nudges_after_fork() { spin_sites_after_fork(); }
 
 void nudges_give_up(int signal) {
   if (signal == kSignal && in_managed_process()) hand_over();

@@ -375,7 +375,10 @@ void spin_sites_look() {
   busy.store(false, std::memory_order_release);
 }
 
-void spin_sites_after_fork() { busy.store(false, std::memory_order_relaxed); }
+void spin_sites_after_fork() {
+  busy.store(false, std::memory_order_relaxed);
+  unload_after_fork();
+}
 
 }  // namespace roost
 

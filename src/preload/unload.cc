@@ -33,10 +33,7 @@ void unload_after_fork() { writing.store(0, std::memory_order_relaxed); }
 ROOST_EXPORT int dlclose(void* handle) {
   constexpr Nanoseconds kAWhile = 50'000;
   unloading.fetch_add(1, std::memory_order_seq_cst);
-  while (writing.load(std::memory_order_seq_cst) != 0) {
-    timespec pause = os::to_timespec(kAWhile);
-    os::raw_syscall(SYS_nanosleep, os::arg(&pause), 0);
-  }
+  while (writing.load(std::memory_order_seq_cst) != 0) os::sleep_for(kAWhile);
   int result = real_dlclose(handle);
   unloading.fetch_sub(1, std::memory_order_release);
   return result;

@@ -130,8 +130,7 @@ void leave_kernel_a_moment() {
   constexpr std::uint16_t kHandOffs = 8192;
   constexpr Nanoseconds kMoment = 50'000;
   if (__builtin_expect(++self.hand_offs % kHandOffs != 0, 1)) return;
-  timespec moment = os::to_timespec(kMoment);
-  os::raw_syscall(SYS_nanosleep, os::arg(&moment), 0);
+  os::sleep_for(kMoment);
 }
 
 // Sleeps on the record, whose word is `word`, and on the outside word.
