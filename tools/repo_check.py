@@ -19,6 +19,9 @@ MAX_LINES = 600
 STACK = ["base", "os", "spin", "topo", "segment", "policy", "sched", "preload"]
 MAY_INCLUDE = {folder: set(STACK[:rank]) for rank, folder in enumerate(STACK)}
 BELOW_PRELOAD = set(STACK[:-1])
+# The OpenMP runtime: a library of its own, above the vocabulary alone.
+MAY_INCLUDE["ult"] = {"base"}
+MAY_INCLUDE["omp"] = {"base", "ult"}
 MAY_INCLUDE["sim"] = BELOW_PRELOAD
 MAY_INCLUDE["cli"] = BELOW_PRELOAD | {"sim"}
 
@@ -68,7 +71,7 @@ def is_source(path):
 
 
 def is_guest(path):
-    return (path.parts[0] == "src" and len(path.parts) > 2 and path.parts[1] in STACK
+    return (path.parts[0] == "src" and len(path.parts) > 2 and path.parts[1] in [*STACK, "ult", "omp"]
             and is_source(path) and not path.stem.endswith(("_test", "_host")))
 
 

@@ -1,0 +1,52 @@
+// Internal control variables (OpenMP 5.2, chapter 2): what decides how regions run.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+namespace roost::omp {
+
+// omp_sched_t without the modifier.
+enum class Schedule : std::uint8_t { static_ = 1, dynamic = 2, guided = 3, automatic = 4 };
+
+// omp_proc_bind_t: accepted as a hint.
+enum class Bind : std::uint8_t { no = 0, yes = 1, primary = 2, close = 3, spread = 4 };
+
+// The variables of a data environment: each task has its own, from the task that created it.
+struct Icvs {
+  std::int32_t threads = 1;             // nthreads-var, for regions the task opens
+  std::int32_t thread_limit = 0x7fff'ffff;
+  std::int32_t max_active_levels = 0x7fff'ffff;
+  std::int32_t default_device = 0;
+  std::int64_t chunk = 0;               // run-sched-var; 0: the schedule's own
+  Schedule schedule = Schedule::static_;
+  bool monotonic = false;
+  bool dynamic = false;                 // dyn-var
+  Bind bind = Bind::no;
+};
+
+inline constexpr int kMaxListed = 16;  // values of a list by level, as OMP_NUM_THREADS=8,2
+
+// What the environment said, and what belongs to the process. Constant after the first use of the
+// runtime but for what is atomic.
+struct Settings {
+  Icvs initial;
+  std::int32_t threads_by_level[kMaxListed] = {};  // OMP_NUM_THREADS
+  int n_threads_by_level = 0;
+  Bind bind_by_level[kMaxListed] = {};             // OMP_PROC_BIND
+  int n_bind_by_level = 0;
+  std::size_t stack_bytes = 0;        // OMP_STACKSIZE; 0: the system's
+  bool cancellation = false;          // OMP_CANCELLATION
+  std::int32_t max_task_priority = 0; // OMP_MAX_TASK_PRIORITY
+  std::int32_t num_teams = 0;         // OMP_NUM_TEAMS
+  std::int32_t teams_thread_limit = 0;// OMP_TEAMS_THREAD_LIMIT
+  enum class Wait : std::uint8_t { unset, active, passive } wait = Wait::unset;
+  // ROOST_OMP_LEVELS: regions nested less deep always run on OS threads. Negative: decided case by
+  // case (docs/user/openmp.md).
+  std::int32_t os_levels = -1;
+};
+
+// Read from the environment at the first call, which may come before any constructor. Any thread.
+const Settings& settings();
+
+}  // namespace roost::omp

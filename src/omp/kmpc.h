@@ -1,0 +1,19 @@
+// Types of LLVM's ABI (clang 14 to 19).
+#pragma once
+
+#include <cstdint>
+
+namespace roost::omp {
+
+// Where in the source a construct stands.
+struct Ident {
+  std::int32_t reserved_1;
+  std::int32_t flags;
+  std::int32_t reserved_2;
+  std::int32_t reserved_3;
+  const char* source;  // ";file;function;line;column;;"
+};
+
+using Microtask = void (*)(std::int32_t* gtid, std::int32_t* bound_tid, ...);
+
+}  // namespace roost::omp

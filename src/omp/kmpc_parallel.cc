@@ -1,0 +1,124 @@
+// LLVM's entry points: parallel regions, barriers and critical sections.
+#include "omp/kmpc.h"
+
+#include <cstdarg>
+#include <utility>
+
+#include "omp/export.h"
+#include "omp/lock.h"
+#include "omp/team.h"
+
+namespace roost::omp {
+namespace {
+
+// Outlined functions get pointers to what they share as further arguments.
+inline constexpr int kMaxArguments = 256;
+
+template <std::size_t... index>
+void call(Microtask function, std::int32_t* gtid, std::int32_t* bound, void** arguments,
+          std::index_sequence<index...>) {
+  function(gtid, bound, arguments[index]...);
+}
+template <std::size_t count>
+void call_with(Microtask function, std::int32_t* gtid, std::int32_t* bound, void** arguments) {
+  call(function, gtid, bound, arguments, std::make_index_sequence<count>());
+}
+using Caller = void (*)(Microtask, std::int32_t*, std::int32_t*, void**);
+template <std::size_t... count>
+constexpr auto callers(std::index_sequence<count...>) {
+  struct Table {
+    Caller of[sizeof...(count)];
+  };
+  return Table{{call_with<count>...}};
+}
+constinit const auto kCallers = callers(std::make_index_sequence<kMaxArguments + 1>());
+
+void invoke_microtask(Team& team, Member& member) {
+  std::int32_t gtid = member.gtid;
+  auto bound = static_cast<std::int32_t>(member.number);
+  auto count = reinterpret_cast<std::uintptr_t>(team.region.data);
+  kCallers.of[count](reinterpret_cast<Microtask>(team.region.function), &gtid, &bound,
+                     team.region.arguments);
+}
+
+void fork(Microtask function, int count, void** arguments, unsigned threads) {
+  Member& opener = self();
+  Region region;
+  region.invoke = invoke_microtask;
+  region.function = reinterpret_cast<void*>(function);
+  region.data = reinterpret_cast<void*>(static_cast<std::uintptr_t>(count));
+  region.arguments = arguments;
+  region.threads = threads ? threads : opener.pushed_threads;
+  region.bind = opener.pushed_bind;
+  opener.pushed_threads = 0;
+  opener.pushed_bind = Bind::no;
+  parallel(region);
+}
+
+}  // namespace
+
+extern "C" {
+
+ROOST_EXPORT std::int32_t __kmpc_global_thread_num(Ident*) { return self().gtid; }
+ROOST_EXPORT std::int32_t __kmpc_global_num_threads(Ident*) {
+  return static_cast<std::int32_t>(gtids());
+}
+ROOST_EXPORT std::int32_t __kmpc_bound_thread_num(Ident*) {
+  return static_cast<std::int32_t>(self().number);
+}
+ROOST_EXPORT std::int32_t __kmpc_bound_num_threads(Ident*) {
+  return static_cast<std::int32_t>(self().team->size);
+}
+
+ROOST_EXPORT void __kmpc_push_num_threads(Ident*, std::int32_t, std::int32_t threads) {
+  self().pushed_threads = threads > 0 ? static_cast<unsigned>(threads) : 0;
+}
+ROOST_EXPORT void __kmpc_push_proc_bind(Ident*, std::int32_t, int bind) {
+  self().pushed_bind = static_cast<Bind>(bind);
+}
+
+ROOST_EXPORT void __kmpc_fork_call(Ident*, std::int32_t count, Microtask function, ...) {
+  if (count > kMaxArguments) __builtin_trap();
+  void* arguments[kMaxArguments];
+  va_list list;
+  va_start(list, function);
+  for (int i = 0; i < count; ++i) arguments[i] = va_arg(list, void*);
+  va_end(list);
+  fork(function, count, arguments, 0);
+}
+// With the condition of an if clause (clang 16); one argument, which may be null.
+ROOST_EXPORT void __kmpc_fork_call_if(Ident*, std::int32_t count, Microtask function,
+                                      std::int32_t condition, void* argument) {
+  fork(function, count, &argument, condition ? 0 : 1);
+}
+
+// A region the if clause made serial: the caller runs the outlined function between the two.
+ROOST_EXPORT void __kmpc_serialized_parallel(Ident*, std::int32_t) {
+  Member& opener = self();
+  opener.pushed_threads = 0;
+  opener.pushed_bind = Bind::no;
+  begin_region(serial_region());
+}
+ROOST_EXPORT void __kmpc_end_serialized_parallel(Ident*, std::int32_t) { end_region(); }
+
+ROOST_EXPORT void __kmpc_barrier(Ident*, std::int32_t) { team_barrier(self()); }
+ROOST_EXPORT std::int32_t __kmpc_cancel_barrier(Ident*, std::int32_t) {
+  return team_barrier(self());
+}
+
+// `words`: eight pointers, zero at first, for the runtime's use.
+ROOST_EXPORT void __kmpc_critical(Ident*, std::int32_t, void* words) {
+  static_cast<Lock*>(words)->acquire();
+}
+ROOST_EXPORT void __kmpc_critical_with_hint(Ident*, std::int32_t, void* words, std::uint32_t) {
+  static_cast<Lock*>(words)->acquire();
+}
+ROOST_EXPORT void __kmpc_end_critical(Ident*, std::int32_t, void* words) {
+  static_cast<Lock*>(words)->release();
+}
+
+// A fence, and a moment for others: programs wait in loops around it.
+ROOST_EXPORT void __kmpc_flush(Ident*) { RealWorld::fence(); }
+
+}  // extern "C"
+}  // namespace roost::omp

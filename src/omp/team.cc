@@ -1,0 +1,297 @@
+// Opening and ending regions.
+#include "omp/team.h"
+
+#include "omp/levels.h"
+#include "omp/task_pool.h"
+
+namespace roost::omp {
+namespace {
+
+constinit std::atomic<std::int32_t> next_gtid{0};
+
+void begin_member(Member& member) {
+  Team& team = *member.team;
+  member.task = &member.implicit;
+  member.workshares = 0;
+  member.singles = 0;
+  Task& task = member.implicit;
+  task.icvs = team.icvs;
+  task.team = &team;
+  task.parent = team.opener ? team.opener->task : nullptr;
+  task.group = nullptr;
+  task.children.store(0, std::memory_order_relaxed);
+}
+
+// Work for who waits at the end of the region or in a barrier.
+ult::Meanwhile tasks_of(Team& team) { return {.under = &team, .pieces = true}; }
+
+void wake_for_tasks(const ult::Batch* batch) {
+  // Both lists: waiting in a barrier, and at the end.
+  auto& team = const_cast<Team&>(static_cast<const Team&>(*batch));
+  RealWorld::fence();
+  team.barrier.gate.wake_all();
+  team.done.wake_all();
+}
+
+// A worker that has done its part stays while the region lasts, in case there are tasks. It looks
+// for them only while it is counted as a helper: end_region() waits for those who saw its round.
+void stay_and_help(Team& team, Member& member, std::uint32_t round) {
+  auto over = [&] { return team.round.load(std::memory_order_seq_cst) != round; };
+  ult::wait_until(team.done, tasks_of(team), over, [&] {
+    if (!team.pieces.load(std::memory_order_relaxed)) return false;
+    team.helpers.fetch_add(1, std::memory_order_seq_cst);  // [help-1] before it looks at the round
+    bool helped = !over() && run_task(member);
+    team.helpers.fetch_sub(1, std::memory_order_release);
+    return helped;
+  });
+}
+
+void arrive_at_end(Team& team) {
+  // [end-1] What the member did is visible to the master.
+  if (team.remaining.fetch_sub(1, std::memory_order_seq_cst) == 1) team.done.wake_all();
+}
+
+void run_part(Team& team, Member& member) {
+  void* before = ult::here.local;
+  ult::here.local = &member;
+  begin_member(member);
+  team.region.invoke(team, member);
+  ult::here.local = before;
+}
+
+// The call of a batch that is a team's: a member's whole part.
+void run_member(ult::Batch* batch, unsigned number) {
+  Team& team = static_cast<Team&>(*batch);
+  Member& member = team.members[number];
+  std::uint32_t round = team.round.load(std::memory_order_relaxed);
+  bool idle_worker = !ult::here.local && ult::here.carrier->current == &ult::here.carrier->root;
+  run_part(team, member);
+  arrive_at_end(team);
+  if (idle_worker && tasks_in_use.load(std::memory_order_relaxed)) {
+    ult::here.local = &member;
+    stay_and_help(team, member, round);
+    ult::here.local = nullptr;
+  }
+}
+
+// ---- Teams of a carrier -------------------------------------------------------------------------
+
+void grow(Team& team, unsigned size) {
+  unsigned capacity = 4;
+  while (capacity < size) capacity *= 2;
+  // The old members are left: a thief may still look at them. All of them together are less.
+  auto* members = ult::permanent_array<Member>(capacity);
+  auto* nodes = ult::permanent_array<ArrivalNode<RealWorld>>(arrival_nodes(capacity));
+  auto* sent = ult::permanent_array<std::uint16_t>(capacity);
+  if (!members || !nodes || !sent) ult::out_of_memory("a team");
+  for (unsigned i = 0; i < capacity; ++i) {
+    new (&members[i]) Member;
+    members[i].number = i;
+    members[i].team = &team;
+    members[i].gtid = i < team.capacity ? team.members[i].gtid
+                                        : next_gtid.fetch_add(1, std::memory_order_relaxed);
+    if (i < team.capacity) members[i].deque = team.members[i].deque;
+  }
+  team.members = members;
+  team.barrier.nodes = nodes;
+  team.sent = sent;
+  team.capacity = capacity;
+}
+
+Root& root_of(ult::Carrier& carrier);
+
+Team& take_team(ult::Carrier& carrier, unsigned size) {
+  Root& root = root_of(carrier);
+  Team* team = root.free_teams;
+  if (team) {
+    root.free_teams = team->next;
+  } else {
+    team = ult::permanent_array<Team>(1);
+    if (!team) ult::out_of_memory("a team");
+    new (team) Team;
+    team->run = run_member;
+    team->assist = wake_for_tasks;
+  }
+  if (team->capacity < size) grow(*team, size);
+  return *team;
+}
+
+Root& root_of(ult::Carrier& carrier) {
+  if (carrier.user) return *static_cast<Root*>(carrier.user);
+  auto* root = ult::permanent_array<Root>(1);
+  if (!root) ult::out_of_memory("a thread");
+  new (root) Root;
+  Team& team = root->team;
+  Member& member = root->member;
+  team.members = &member;
+  team.icvs = settings().initial;
+  team.barrier.nodes = ult::permanent_array<ArrivalNode<RealWorld>>(1);
+  member.team = &team;
+  member.gtid = next_gtid.fetch_add(1, std::memory_order_relaxed);
+  begin_member(member);
+  carrier.user = root;
+  return *root;
+}
+
+// ---- Who runs the members -----------------------------------------------------------------------
+
+// Sends members to workers, from the first on. Strictly: each to a thread of its own, always the
+// same for the same number while nobody else has it.
+void send_members(Team& team, bool strictly) {
+  unsigned wanted = team.size - 1;
+  if (!strictly && wanted >= ult::host::cores()) wanted = ult::host::cores() - 1;
+  if (!wanted) return;
+  unsigned workers = ult::ensure_workers(wanted);
+  bool spare = strictly;
+  bool asked = strictly;
+  for (unsigned worker = 0; team.n_sent < wanted; ++worker) {
+    if (worker == workers) {
+      if (!strictly) break;
+      workers = ult::ensure_workers(worker + 1);
+      if (worker == workers) break;  // no more threads to be had: the rest become light
+    }
+    unsigned number = team.n_sent + 1;
+    bool sent = ult::send(worker, team, number, spare);
+    if (!sent && !asked && ult::asleep(worker)) {
+      asked = true;
+      spare = ult::host::core_to_spare(ult::active_carriers.load(std::memory_order_relaxed));
+      sent = spare && ult::send(worker, team, number, true);
+    }
+    for (unsigned tries = 0; strictly && !sent && tries < 4096; ++tries) {
+      cpu_pause();  // it has just done its part of another region, or its thread begins
+      sent = ult::send(worker, team, number, true);
+    }
+    if (sent) team.sent[team.n_sent++] = static_cast<std::uint16_t>(worker);
+  }
+}
+
+void run_in_place(Team& team, unsigned number) {
+  run_part(team, team.members[number]);
+  arrive_at_end(team);
+}
+
+}  // namespace
+
+Member& become_initial() {
+  ult::Carrier& carrier = ult::carrier();
+  Member& member = root_of(carrier).member;
+  ult::here.local = &member;
+  return member;
+}
+
+unsigned gtids() { return static_cast<unsigned>(next_gtid.load(std::memory_order_relaxed)); }
+
+unsigned team_size(const Member& opener, unsigned threads) {
+  const Icvs& icvs = opener.task->icvs;
+  if (static_cast<std::int32_t>(opener.team->active_level) >= icvs.max_active_levels) return 1;
+  auto size = threads ? threads : static_cast<unsigned>(icvs.threads);
+  if (size > static_cast<unsigned>(icvs.thread_limit)) size = static_cast<unsigned>(icvs.thread_limit);
+  if (size > ult::kMaxCalls) size = ult::kMaxCalls;
+  return size ? size : 1;
+}
+
+Team& begin_region(const Region& region) {
+  Member& opener = self();
+  ult::Carrier& carrier = *ult::here.carrier;
+  unsigned size = team_size(opener, region.threads);
+  Team& outer = *opener.team;
+  Team& team = take_team(carrier, size);
+  team.region = region;
+  team.opener = &opener;
+  team.size = size;
+  team.level = outer.level + 1;
+  team.active_level = outer.active_level + (size > 1);
+  team.league_size = outer.league_size;
+  team.league = outer.league;
+  team.icvs = opener.task->icvs;
+  inherit_by_level(team.icvs, team.level);
+  team.n_sent = 0;
+  team.cancelled.store(0, std::memory_order_relaxed);
+  team.singles.store(0, std::memory_order_relaxed);
+  team.parent.store(outer.level ? &outer : nullptr, std::memory_order_relaxed);
+  if (size > 1) {
+    team.remaining.store(size - 1, std::memory_order_relaxed);
+    bool strictly = on_os_threads(team);
+    if (outer.active_level == 0) {
+      ult::count_in(carrier);
+      send_members(team, strictly);
+    } else if (strictly) {
+      send_members(team, true);
+    }
+    if (team.n_sent + 1 < size) {
+      team.tickets.open(team.n_sent + 1, size);
+      ult::show(carrier, team);
+      ult::call_for_help(team);
+    }
+  }
+  ult::here.local = &team.members[0];
+  begin_member(team.members[0]);
+  return team;
+}
+
+void end_region() {
+  Member& master = self();
+  Team& team = *master.team;
+  ult::Carrier& carrier = *ult::here.carrier;
+  if (team.size > 1) {
+    for (unsigned number; (number = team.tickets.take()) != ult::kNoCall;) run_in_place(team, number);
+    if (!on_os_threads(team)) {
+      for (unsigned i = team.n_sent; i-- > 0;)
+        if (ult::take_back(team.sent[i], team, i + 1)) run_in_place(team, i + 1);
+    }
+  }
+  auto over = [&] {
+    return !team.remaining.load(std::memory_order_acquire) &&  // [end-1]
+           !team.unfinished.load(std::memory_order_acquire);
+  };
+  if (!over()) ult::wait_until(team.done, tasks_of(team), over, [&] { return run_task(master); });
+  if (team.size > 1) {
+    if (team.n_sent + 1 < team.size) ult::hide(carrier, team);
+    team.round.fetch_add(1, std::memory_order_seq_cst);  // [help-1]
+    team.done.wake_all();
+    for (unsigned spins = 1; team.helpers.load(std::memory_order_seq_cst); ++spins) {
+      if (spins % 64 == 0) ult::host::yield();
+      cpu_pause();
+    }
+  }
+  Member& opener = *team.opener;
+  ult::here.local = &opener;
+  if (team.size > 1 && opener.team->active_level == 0) ult::count_out(carrier);
+  Root& root = root_of(carrier);
+  team.next = root.free_teams;
+  root.free_teams = &team;
+}
+
+void parallel(const Region& region) {
+  Team& team = begin_region(region);
+  team.region.invoke(team, team.members[0]);
+  end_region();
+}
+
+bool team_barrier(Member& member) {
+  Team& team = *member.team;
+  auto cancelled = [&] {
+    return team.cancelled.load(std::memory_order_relaxed) & kCancelParallel;
+  };
+  if (team.size == 1) {
+    auto done = [&] { return !team.unfinished.load(std::memory_order_acquire); };
+    if (!done()) ult::wait_until(team.done, tasks_of(team), done, [&] { return run_task(member); });
+    return cancelled();
+  }
+  Barrier& barrier = team.barrier;
+  std::uint32_t epoch = barrier.epoch.load(std::memory_order_relaxed);
+  auto work = [&] { return run_task(member); };
+  if (arrive(barrier.nodes, team.size, member.number)) {
+    auto done = [&] { return !team.unfinished.load(std::memory_order_acquire); };
+    if (!done()) ult::wait_until(barrier.gate, tasks_of(team), done, work);
+    // [barrier-2] releases all that the members did before.
+    barrier.epoch.store(epoch + 1, std::memory_order_seq_cst);
+    barrier.gate.wake_all();
+  } else {
+    auto released = [&] { return barrier.epoch.load(std::memory_order_acquire) != epoch; };
+    ult::wait_until(barrier.gate, tasks_of(team), released, work);
+  }
+  return cancelled();
+}
+
+}  // namespace roost::omp

@@ -1,0 +1,128 @@
+// Teams and their members: what a parallel region is while it runs.
+//
+// A team is a batch (ult/batch.h): one call a member. The master runs member 0 where it is, on the
+// stack it has; the others run on workers that were listening, on carriers that had nothing to do, or,
+// if nobody came for them, one after the other on top of the master's stack when it arrives at the
+// end of the region. So a region that finds no core to spare costs little more than its calls.
+//
+// Teams are kept for the next region of the same carrier, with their members and their gtids, and are
+// never given back: thieves may look at a team that has ended (ult/batch.h).
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "omp/barrier.h"
+#include "omp/icv.h"
+#include "omp/task.h"
+#include "omp/workshare.h"
+#include "ult/carrier.h"
+
+namespace roost::omp {
+
+struct TaskPool;
+struct TaskDeque;
+
+// A thread of a team, as OpenMP sees it. Written by whoever runs it.
+struct alignas(kCoreStride) Member {
+  Team* team = nullptr;
+  std::uint32_t number = 0;
+  std::int32_t gtid = 0;        // LLVM's name for it: unique among all members, and kept
+  Task* task = nullptr;         // the one it executes
+  Task implicit;
+  LoopState loop;               // of the worksharing construct it is in (omp/workshare.h)
+  std::uint32_t workshares = 0; // how many it has entered in this region, of those with shared state
+  std::uint32_t singles = 0;    // how many single constructs
+  TaskDeque* deque = nullptr;   // its explicit tasks; kept (omp/task_pool.h)
+  // What LLVM's push calls say of the next region.
+  unsigned pushed_threads = 0;
+  Bind pushed_bind = Bind::no;
+};
+
+// What stops early (bits of Team::cancelled).
+inline constexpr std::uint32_t kCancelParallel = 1;
+inline constexpr std::uint32_t kCancelLoop = 2;
+inline constexpr std::uint32_t kCancelSections = 4;
+inline constexpr std::uint32_t kCancelTaskgroup = 8;
+
+struct Region {
+  // Runs a member's part; `function` and `data` as the compiler passed them.
+  void (*invoke)(Team& team, Member& member) = nullptr;
+  void* function = nullptr;
+  void* data = nullptr;
+  void** arguments = nullptr;  // LLVM's microtasks: `data` of them
+  unsigned threads = 0;        // num_threads clause; 0: as the ICVs say
+  Bind bind = Bind::no;
+};
+
+struct Team : ult::Batch {
+  Region region;
+  Member* opener = nullptr;       // who encountered the construct; null: an initial thread's team
+  Member* members = nullptr;
+  std::uint32_t size = 1;
+  std::uint32_t capacity = 0;
+  std::uint32_t level = 0;        // nested regions around, this one included
+  std::uint32_t active_level = 0; // of those, with more than one member
+  Icvs icvs;                      // members begin with them
+  Team* next = nullptr;           // among a carrier's free teams
+  // teams construct (host): number of leagues and this one's; 1 and 0 outside.
+  std::uint32_t league_size = 1;
+  std::uint32_t league = 0;
+
+  // ---- what members write ----
+  // Members that have not come to the end, besides the master.
+  alignas(kCoreStride) std::atomic<std::uint32_t> remaining{0};
+  ult::WaitList done;                        // the master, for `remaining` to be zero
+  std::atomic<std::uint32_t> round{0};       // regions this team has ended
+  std::atomic<std::uint32_t> helpers{0};     // workers that look for its tasks after their part
+  std::atomic<std::uint32_t> cancelled{0};
+  std::atomic<std::uint32_t> singles{0};     // single constructs somebody has entered
+  void* copyprivate = nullptr;               // of the single under way
+  alignas(kCoreStride) Barrier barrier;
+  alignas(kCoreStride) Workshares workshares;
+  TaskPool* tasks = nullptr;                 // made with the first explicit task; kept
+  std::atomic<std::uint32_t> unfinished{0};  // explicit tasks that are not complete
+
+  // What was sent to workers: member i + 1 to worker sent[i]. Of the master alone.
+  std::uint16_t* sent = nullptr;
+  std::uint32_t n_sent = 0;
+};
+
+// What the calling OS thread's carrier keeps for OpenMP (Carrier::user).
+struct Root {
+  Team team;                   // of the initial thread: level 0
+  Member member;
+  Team* free_teams = nullptr;  // by last use
+};
+
+// The member whose code the caller is in; the initial one of an OS thread outside regions.
+Member& become_initial();
+inline Member& self() {
+  void* local = ult::here.local;
+  return __builtin_expect(local != nullptr, 1) ? *static_cast<Member*>(local) : become_initial();
+}
+
+// How many members a region gets that the member opens now.
+unsigned team_size(const Member& opener, unsigned threads);
+
+// Opens a region: the caller goes on as its member 0. end_region() waits for the others, and for all
+// tasks, and makes the caller the opener again.
+Team& begin_region(const Region& region);
+void end_region();
+// The whole of it.
+void parallel(const Region& region);
+// A team of one, for code that runs serially (GOMP_parallel with one thread, LLVM's serialized
+// parallel).
+inline Region serial_region() {
+  Region region;
+  region.threads = 1;
+  return region;
+}
+
+// Waits for all members of the team and for all its tasks. True if the region was cancelled.
+bool team_barrier(Member& member);
+
+// Number of OpenMP threads on whose gtid other tables may be sized.
+unsigned gtids();
+
+}  // namespace roost::omp

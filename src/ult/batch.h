@@ -1,0 +1,82 @@
+// A batch: calls run(0) to run(n - 1), each made once, by whoever takes its ticket.
+//
+// Who opens a batch (an OpenMP team's master) need not hand out its calls: whoever has time takes
+// the next. All of it is one word, so a thief may look at a batch that has ended and been opened
+// again meanwhile: a ticket it takes is a ticket of the batch as it is then. Batches are therefore
+// never given back to the system (ult/memory.h), and what a call needs is written before the batch
+// is opened [batch-1].
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "base/world.h"
+
+namespace roost::ult {
+
+inline constexpr unsigned kMaxCalls = 0xffff;
+inline constexpr unsigned kNoCall = ~0u;
+
+// The tickets alone, for the model checker.
+template <class W>
+class Tickets {
+ public:
+  //   bits 0-15   number of calls
+  //   bits 16-31  the next call
+  //   bits 32-63  how often the batch was opened
+  using Word = std::uint64_t;
+
+  // By the owner, once all tickets of the last round are taken: calls `next` to n - 1.
+  void open(unsigned next, unsigned n) {
+    Word round = (word_.load(std::memory_order_relaxed) >> 32) + 1;
+    // [batch-1] release: whoever takes a ticket sees what the batch is.
+    word_.store(round << 32 | Word{next} << 16 | n, std::memory_order_release);
+  }
+
+  Word look() const { return word_.load(std::memory_order_acquire); }  // [batch-1]
+  static bool left(Word word) { return (word >> 16 & 0xffff) < (word & 0xffff); }
+  bool left() const { return left(word_.load(std::memory_order_relaxed)); }
+  static unsigned next(Word word) { return static_cast<unsigned>(word >> 16 & 0xffff); }
+
+  // Takes the next call if the tickets still are as seen.
+  bool take_if(Word seen) {
+    return word_.compare_exchange_strong(seen, seen + (Word{1} << 16), std::memory_order_acquire,
+                                         std::memory_order_relaxed);
+  }
+  // The next call, or kNoCall.
+  unsigned take() {
+    for (Word seen = look(); left(seen); seen = look()) {
+      if (take_if(seen)) return next(seen);
+    }
+    return kNoCall;
+  }
+
+ private:
+  typename W::template atomic<Word> word_{0};
+};
+
+struct Batch {
+  Tickets<RealWorld> tickets;
+  // Whose call opened this one, or null. Constant while tickets are left.
+  std::atomic<const Batch*> parent{nullptr};
+  void (*run)(Batch* batch, unsigned call) = nullptr;
+  // Pieces of other work that those who wait in a call of this batch can do (OpenMP tasks); a hint.
+  std::atomic<std::uint32_t> pieces{0};
+  // Wakes those that wait in calls of the batch, to do that work. Called when pieces are left and
+  // this carrier has nothing else to do.
+  void (*assist)(const Batch* batch) = nullptr;
+
+  // Whether it was opened in a call of `ancestor`, however far down, or is it. What a thief reads
+  // here may be of several rounds: then its ticket is not valid any more.
+  bool descends_from(const Batch* ancestor) const {
+    const Batch* batch = this;
+    for (unsigned depth = 0; batch && depth < kDeepest; ++depth) {
+      if (batch == ancestor) return true;
+      batch = batch->parent.load(std::memory_order_relaxed);
+    }
+    return false;
+  }
+  static constexpr unsigned kDeepest = 256;
+};
+
+}  // namespace roost::ult

@@ -1,0 +1,191 @@
+// The table of carriers: threads come and go; workers; what is shown and sent.
+#include "ult/carriers.h"
+
+#include <pthread.h>
+
+#include "ult/spin_lock.h"
+
+namespace roost::ult {
+
+constinit std::atomic<unsigned> sleeping_carriers{0};
+constinit std::atomic<std::size_t> worker_stack_bytes{0};
+void (*carrier_ends)(Carrier& carrier) = nullptr;
+
+namespace {
+
+constinit std::atomic<Carrier*> table[kMaxCarriers] = {};
+constinit std::atomic<unsigned> table_size{0};
+constinit Carrier* ended = nullptr;  // to be used again; linked by `user`
+constinit SpinLock table_lock;
+
+constinit std::atomic<Carrier*> workers[kMaxCarriers] = {};
+constinit std::atomic<unsigned> n_workers{0};
+constinit SpinLock workers_lock;
+
+constinit pthread_key_t end_key = 0;
+constinit bool have_end_key = false;
+
+Carrier* take_record() {
+  SpinGuard guard(table_lock);
+  if (Carrier* carrier = ended) {
+    ended = static_cast<Carrier*>(carrier->user);
+    carrier->user = nullptr;
+    return carrier;
+  }
+  unsigned index = table_size.load(std::memory_order_relaxed);
+  auto* carrier = index < kMaxCarriers ? permanent_array<Carrier>(1) : nullptr;
+  if (!carrier) return nullptr;
+  new (carrier) Carrier;
+  carrier->index = index;
+  table[index].store(carrier, std::memory_order_release);
+  table_size.store(index + 1, std::memory_order_release);
+  return carrier;
+}
+
+void end_thread(void* argument) {
+  auto* carrier = static_cast<Carrier*>(argument);
+  if (carrier_ends) carrier_ends(*carrier);
+  count_out(*carrier);
+  here = {};
+  SpinGuard guard(table_lock);
+  carrier->user = ended;
+  ended = carrier;
+}
+
+// The thread's key may have been destroyed before ours: a carrier that attaches again then is not
+// given back, which costs its record.
+void call_at_end(Carrier& carrier) {
+  {
+    SpinGuard guard(table_lock);
+    if (!have_end_key) have_end_key = pthread_key_create(&end_key, end_thread) == 0;
+  }
+  if (have_end_key) pthread_setspecific(end_key, &carrier);
+}
+
+Carrier& become_carrier() {
+  Carrier* carrier = take_record();
+  if (!carrier) out_of_memory("a thread's record");
+  carrier->root.carrier = carrier;
+  carrier->current = &carrier->root;
+  carrier->victim = carrier->glance = carrier->index;
+  here.carrier = carrier;
+  return *carrier;
+}
+
+void* worker_main(void* argument) {
+  Carrier& carrier = become_carrier();
+  static_cast<std::atomic<Carrier*>*>(argument)->store(&carrier, std::memory_order_release);
+  work_for_ever(carrier);
+}
+
+}  // namespace
+
+unsigned carriers_count() { return table_size.load(std::memory_order_acquire); }
+Carrier* carrier_at(unsigned index) { return table[index].load(std::memory_order_acquire); }
+
+Carrier& attach() {
+  if (here.carrier) return *here.carrier;
+  Carrier& carrier = become_carrier();
+  call_at_end(carrier);
+  return carrier;
+}
+
+bool show(Carrier& carrier, Batch& batch) {
+  unsigned count = carrier.n_open.load(std::memory_order_relaxed);
+  if (count == kOpenBatches) return false;
+  for (std::atomic<Batch*>& slot : carrier.open) {
+    if (slot.load(std::memory_order_relaxed)) continue;
+    slot.store(&batch, std::memory_order_release);
+    break;
+  }
+  carrier.n_open.store(count + 1, std::memory_order_relaxed);
+  return true;
+}
+
+void hide(Carrier& carrier, Batch& batch) {
+  for (std::atomic<Batch*>& slot : carrier.open) {
+    if (slot.load(std::memory_order_relaxed) != &batch) continue;
+    slot.store(nullptr, std::memory_order_relaxed);
+    carrier.n_open.store(carrier.n_open.load(std::memory_order_relaxed) - 1,
+                         std::memory_order_relaxed);
+    return;
+  }
+}
+
+void call_for_help(const Batch& batch) {
+  RealWorld::fence();  // [open-1]
+  if (!sleeping_carriers.load(std::memory_order_relaxed)) return;
+  if (!host::core_to_spare(active_carriers.load(std::memory_order_relaxed))) return;
+  unsigned n = carriers_count();
+  for (unsigned i = 0; i < n; ++i) {
+    Carrier* carrier = carrier_at(i);
+    if (!carrier->sleeper.asleep.load(std::memory_order_relaxed)) continue;
+    if (!may_begin(carrier->hungry.load(std::memory_order_relaxed), batch)) continue;
+    host::wake(carrier->sleeper);
+    return;
+  }
+}
+
+unsigned ensure_workers(unsigned count) {
+  unsigned have = n_workers.load(std::memory_order_acquire);
+  if (have >= count) return have;
+  SpinGuard guard(workers_lock);
+  for (have = n_workers.load(std::memory_order_relaxed); have < count && have < kMaxCarriers;) {
+    if (!host::start_thread(worker_main, &workers[have],
+                            worker_stack_bytes.load(std::memory_order_relaxed))) {
+      break;
+    }
+    n_workers.store(++have, std::memory_order_release);
+  }
+  return have;
+}
+
+bool send(unsigned worker, Batch& batch, unsigned call, bool even_asleep) {
+  Carrier* carrier = workers[worker].load(std::memory_order_acquire);
+  if (!carrier) return false;  // its thread has not begun
+  if (!even_asleep && carrier->sleeper.asleep.load(std::memory_order_relaxed)) return false;
+  std::uint64_t expected = Mail::kListening;
+  // [mail-1] sequentially consistent: it looks at its mail after it has set `asleep`.
+  if (!carrier->mail.compare_exchange_strong(expected, Mail(&batch, call).word,
+                                             std::memory_order_seq_cst)) {
+    return false;
+  }
+  host::wake(carrier->sleeper);
+  return true;
+}
+
+bool asleep(unsigned worker) {
+  Carrier* carrier = workers[worker].load(std::memory_order_acquire);
+  return carrier && carrier->sleeper.asleep.load(std::memory_order_relaxed);
+}
+
+bool take_back(unsigned worker, Batch& batch, unsigned call) {
+  Carrier* carrier = workers[worker].load(std::memory_order_relaxed);
+  std::uint64_t expected = Mail(&batch, call).word;
+  return carrier->mail.compare_exchange_strong(expected, Mail::kListening,
+                                               std::memory_order_acquire);
+}
+
+void reset_after_fork() {
+  table_lock.reset();
+  workers_lock.reset();
+  n_workers.store(0, std::memory_order_relaxed);
+  for (std::atomic<Carrier*>& worker : workers) {
+    if (!worker.load(std::memory_order_relaxed)) break;
+    worker.store(nullptr, std::memory_order_relaxed);
+  }
+  sleeping_carriers.store(0, std::memory_order_relaxed);
+  active_carriers.store(here.carrier && here.carrier->counted ? 1 : 0, std::memory_order_relaxed);
+  // The other threads' carriers show nothing any more; their records are not used again.
+  for (unsigned i = 0; i < carriers_count(); ++i) {
+    Carrier* carrier = carrier_at(i);
+    if (carrier == here.carrier) continue;
+    for (std::atomic<Batch*>& slot : carrier->open) slot.store(nullptr, std::memory_order_relaxed);
+    carrier->n_open.store(0, std::memory_order_relaxed);
+    carrier->sleeper.asleep.store(0, std::memory_order_relaxed);
+    carrier->hungry.store(nullptr, std::memory_order_relaxed);
+  }
+  host::forget_cores();
+}
+
+}  // namespace roost::ult

@@ -1,0 +1,92 @@
+// Carriers' threads on Roost, or on the kernel alone.
+#include "ult/host.h"
+
+#include <pthread.h>
+#include <sched.h>
+
+#include "base/types.h"
+#include "ult/kernel.h"
+
+#define ROOST_OPTIONAL
+#include "roost/roost.h"
+
+namespace roost::ult::host {
+namespace {
+
+constinit std::atomic<unsigned> known_cores{0};
+
+// Weak symbols: null in programs without libroost.so.
+bool with_roost() { return roost_active && roost_active(); }
+
+unsigned count_cores() {
+  if (with_roost()) return roost_core_count();
+  // The system call rather than sched_getaffinity(): as large as the kernel's masks get.
+  unsigned long mask[8192 / (8 * sizeof(unsigned long))] = {};
+  kernel::KeepErrno keep;
+  long bytes = syscall(SYS_sched_getaffinity, 0, sizeof mask, mask);
+  unsigned count = 0;
+  for (long i = 0; i < bytes / static_cast<long>(sizeof *mask); ++i)
+    count += static_cast<unsigned>(__builtin_popcountl(mask[i]));
+  return count ? count : 1;
+}
+
+}  // namespace
+
+unsigned cores() {
+  unsigned count = known_cores.load(std::memory_order_relaxed);
+  if (count) return count;
+  count = count_cores();
+  known_cores.store(count, std::memory_order_relaxed);
+  return count;
+}
+
+void forget_cores() { known_cores.store(0, std::memory_order_relaxed); }
+
+bool others_wait() { return roost_others_wait && roost_others_wait(); }
+
+bool core_to_spare(unsigned active) {
+  if (!with_roost()) return active < cores();
+  struct roost_state state;
+  return roost_state(&state) == 0 && state.idle_cores > 0;
+}
+
+void sleep(Sleeper& sleeper) {
+  while (sleeper.asleep.load(std::memory_order_acquire)) {
+    if (sleeper.thread.load(std::memory_order_relaxed)) {
+      if (roost_block() == 0) continue;
+      // [sleep-2] before the kernel looks at the word: who changed it later sees this.
+      sleeper.thread.store(0, std::memory_order_seq_cst);
+    }
+    kernel::futex_wait(&sleeper.asleep, 1);
+  }
+}
+
+void wake(Sleeper& sleeper) {
+  // [sleep-1] The waker has changed what the sleeper waits for; the sleeper looks at that after it
+  // has set `asleep`. Both are sequentially consistent, so one of them sees the other.
+  if (!sleeper.asleep.load(std::memory_order_seq_cst)) return;
+  if (!sleeper.asleep.exchange(0, std::memory_order_seq_cst)) return;
+  std::uint32_t thread = sleeper.thread.load(std::memory_order_seq_cst);  // [sleep-2]
+  if (!thread || roost_unblock(thread) != 0)
+    kernel::futex_wake_one(&sleeper.asleep);
+}
+
+std::uint32_t own_thread() { return with_roost() ? roost_self() : 0; }
+
+void yield() {
+  if (roost_yield && roost_yield() >= 0) return;
+  kernel::yield();
+}
+
+bool start_thread(void* (*main)(void*), void* argument, std::size_t stack_bytes) {
+  pthread_attr_t attributes;
+  if (pthread_attr_init(&attributes) != 0) return false;
+  pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+  if (stack_bytes) pthread_attr_setstacksize(&attributes, stack_bytes);
+  pthread_t thread;
+  bool started = pthread_create(&thread, &attributes, main, argument) == 0;
+  pthread_attr_destroy(&attributes);
+  return started;
+}
+
+}  // namespace roost::ult::host

@@ -1,0 +1,46 @@
+// What carriers ask of whoever schedules their threads: Roost, or the kernel alone.
+//
+// The library works with and without `roost run`; with it, threads sleep by roost_block() and spin
+// only while no thread of the instance waits for a core (include/roost/roost.h).
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+namespace roost::ult {
+
+// How a carrier's thread sleeps.
+struct Sleeper {
+  std::atomic<std::uint32_t> asleep{0};  // 1: sleeps, or is about to
+  std::atomic<std::uint32_t> thread{0};  // the roost_thread it waits as, or 0: on the word
+};
+
+namespace host {
+
+// Cores this process may use: the instance's, or those of the affinity mask.
+unsigned cores();
+// Asks again (after fork, or when the affinity may have changed).
+void forget_cores();
+
+// Whether spinning costs somebody a core.
+bool others_wait();
+// Whether a thread that is woken now finds a core. `active`: carriers of this process that are
+// busy.
+bool core_to_spare(unsigned active);
+
+// The caller's roost_thread, 0 if it has none.
+std::uint32_t own_thread();
+// By the thread itself: sleeps until woken. The caller has set `asleep` and looked once more at
+// what it waits for.
+void sleep(Sleeper& sleeper);
+// By anyone: ends the sleep, if it has begun [sleep-1].
+void wake(Sleeper& sleeper);
+// The calling thread lets others of the node run, and wants to go on.
+void yield();
+
+// Starts a detached thread. False if the system has none.
+bool start_thread(void* (*main)(void*), void* argument, std::size_t stack_bytes);
+
+}  // namespace host
+}  // namespace roost::ult

@@ -1,0 +1,55 @@
+// The few kernel services the OpenMP library uses, through libc.
+//
+// Not through os/sys.h, whose system calls are instructions of their own: under `roost run` an object
+// that has such is watched by trap (preload/trap.h), and every one of its calls costs microseconds.
+// Libc's entry points are what Roost sees. errno stays what it was.
+#pragma once
+
+#include <cerrno>
+#include <cstdint>
+#include <ctime>
+
+#include <linux/futex.h>
+#include <sched.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/types.h"
+
+namespace roost::ult::kernel {
+
+class KeepErrno {
+ public:
+  KeepErrno() : kept_(errno) {}
+  ~KeepErrno() { errno = kept_; }
+  KeepErrno(const KeepErrno&) = delete;
+  KeepErrno& operator=(const KeepErrno&) = delete;
+
+ private:
+  int kept_;
+};
+
+// Waits while *word is `expected`; returns for any reason.
+inline void futex_wait(const void* word, std::uint32_t expected) {
+  KeepErrno keep;
+  syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, expected, nullptr, nullptr, 0);
+}
+inline void futex_wake_one(const void* word) {
+  KeepErrno keep;
+  syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, 1, nullptr, nullptr, 0);
+}
+inline void yield() { sched_yield(); }
+
+// Monotonic time in ns; about 25 ns.
+inline Nanoseconds now() {
+  timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return static_cast<Nanoseconds>(t.tv_sec) * 1'000'000'000 + static_cast<Nanoseconds>(t.tv_nsec);
+}
+
+inline void write_error(const char* text, std::size_t length) {
+  KeepErrno keep;
+  if (write(2, text, length) < 0) return;  // nowhere to say so
+}
+
+}  // namespace roost::ult::kernel

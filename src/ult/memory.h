@@ -1,0 +1,30 @@
+// Memory for what lives as long as the process, and for stacks: guest code has no heap.
+#pragma once
+
+#include <cstddef>
+
+namespace roost::ult {
+
+// Zeroed bytes aligned to two cache lines, never given back: what other threads may still look at
+// (a ticket, a record) stays what it was. Null when the kernel has no memory. Any thread; takes a
+// lock seldom.
+void* permanent(std::size_t bytes);
+
+template <class T>
+T* permanent_array(std::size_t count) {
+  return static_cast<T*>(permanent(count * sizeof(T)));
+}
+
+// A stack with a guard page below it.
+struct Stack {
+  char* low = nullptr;  // the guard page
+  std::size_t bytes = 0;  // with the guard page
+  char* top() const { return low + bytes; }
+};
+// `bytes`: what is usable, rounded up to pages. low is null when the kernel has no memory.
+Stack map_stack(std::size_t bytes);
+
+// Says that there is no memory, and aborts: an OpenMP region cannot be refused.
+[[noreturn]] void out_of_memory(const char* what);
+
+}  // namespace roost::ult
