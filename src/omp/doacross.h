@@ -39,23 +39,28 @@ inline ProgressEntry progress_entry(const LoopState& loop, std::uint64_t outermo
       std::uint64_t number = outermost / loop.chunk;
       return {number, number * loop.chunk};
     }
-    case Handout::guided: return {outermost, outermost};
+    case Handout::guided:
+      return {outermost, outermost};
     case Handout::block:
-    case Handout::over: break;
+    case Handout::over:
+      break;
   }
   std::uint64_t share = loop.trip / loop.size;
   std::uint64_t more = loop.trip % loop.size;
-  std::uint64_t owner = outermost < more * (share + 1) ? outermost / (share + 1)
-                                                       : (outermost - more) / share;
+  std::uint64_t owner =
+      outermost < more * (share + 1) ? outermost / (share + 1) : (outermost - more) / share;
   return {owner, block_of(loop.trip, loop.size, owner).low};
 }
 inline std::uint64_t progress_entries(const LoopState& loop) {
   switch (loop.handout) {
     case Handout::cyclic:
-    case Handout::dynamic: return loop.chunks;
-    case Handout::guided: return loop.trip;
+    case Handout::dynamic:
+      return loop.chunks;
+    case Handout::guided:
+      return loop.trip;
     case Handout::block:
-    case Handout::over: break;
+    case Handout::over:
+      break;
   }
   return loop.size;
 }
@@ -79,7 +84,9 @@ void begin_doacross(Member& member, unsigned n_dimensions, const T* iterations,
     std::uint64_t entries = progress_entries(loop);
     std::uint32_t stride = entries <= 4096 ? kCacheLine / kWord : 1;
     if (entries > ~std::size_t{0} / (2 * kWord)) ult::out_of_memory("a doacross loop");
-    auto line = [](std::size_t bytes) { return (bytes + kCacheLine - 1) / kCacheLine * kCacheLine; };
+    auto line = [](std::size_t bytes) {
+      return (bytes + kCacheLine - 1) / kCacheLine * kCacheLine;
+    };
     std::size_t progress_bytes = line(entries * stride * kWord);
     std::size_t shape_bytes = line(n_dimensions * kWord);
     std::size_t shared_bytes = memory ? reinterpret_cast<std::size_t>(*memory) : 0;
@@ -120,6 +127,9 @@ void wait_for(Member& member, Index&& index) {
   LoopState& loop = member.loop;
   if (!loop.doacross) return;
   DoacrossShape& shape = loop.doacross->doacross;
+  // Iterations that do not exist are not waited for. The compiler leaves most of them out itself.
+  for (unsigned d = 0; d < shape.n_dimensions; ++d)
+    if (index(d) >= shape.dimensions[d]) return;
   ProgressEntry entry = progress_entry(loop, index(0));
   std::uint64_t wanted = progress_at(shape, entry.low, index);
   std::atomic<std::uint64_t>& progress = shape.progress[entry.number * shape.stride];

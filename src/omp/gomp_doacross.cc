@@ -10,8 +10,8 @@ namespace {
 
 template <class T>
 bool begin_gomp_doacross(unsigned n_dimensions, const T* iterations, long schedule,
-                         std::uint64_t chunk, T* low, T* high,
-                         std::uintptr_t* reductions = nullptr, void** memory = nullptr) {
+                         std::uint64_t chunk, T* low, T* high, std::uintptr_t* reductions = nullptr,
+                         void** memory = nullptr) {
   Member& member = self();
   LoopPlan plan;
   plan.end = plan.trip = static_cast<std::uint64_t>(iterations[0]);
@@ -21,8 +21,7 @@ bool begin_gomp_doacross(unsigned n_dimensions, const T* iterations, long schedu
   plan.shares = reductions || memory;
   plan.progress = true;
   begin_loop(member, plan);
-  if (member.loop.workshare)
-    begin_doacross(member, n_dimensions, iterations, reductions, memory);
+  if (member.loop.workshare) begin_doacross(member, n_dimensions, iterations, reductions, memory);
   if (!low) return true;
   return next_chunk(member) && give_chunk(member.loop, low, high);
 }
@@ -48,14 +47,14 @@ void wait_for_listed(T first, va_list list) {
 
 extern "C" {
 
-#define GOMP_DOACROSS(name, schedule)                                                              \
-  ROOST_EXPORT bool GOMP_loop_doacross_##name##_start(unsigned n_dimensions, long* iterations,     \
-                                                      long chunk, long* low, long* high) {         \
-    return begin_gomp_doacross(n_dimensions, iterations, schedule, positive(chunk), low, high);    \
-  }                                                                                                \
-  ROOST_EXPORT bool GOMP_loop_ull_doacross_##name##_start(unsigned n_dimensions, Ull* iterations,  \
-                                                          Ull chunk, Ull* low, Ull* high) {        \
-    return begin_gomp_doacross(n_dimensions, iterations, schedule, chunk, low, high);              \
+#define GOMP_DOACROSS(name, schedule)                                                             \
+  ROOST_EXPORT bool GOMP_loop_doacross_##name##_start(unsigned n_dimensions, long* iterations,    \
+                                                      long chunk, long* low, long* high) {        \
+    return begin_gomp_doacross(n_dimensions, iterations, schedule, positive(chunk), low, high);   \
+  }                                                                                               \
+  ROOST_EXPORT bool GOMP_loop_ull_doacross_##name##_start(unsigned n_dimensions, Ull* iterations, \
+                                                          Ull chunk, Ull* low, Ull* high) {       \
+    return begin_gomp_doacross(n_dimensions, iterations, schedule, chunk, low, high);             \
   }
 
 GOMP_DOACROSS(static, kGompStatic)

@@ -18,17 +18,17 @@ void begin_shared(Member& member, std::uintptr_t* reductions, void** memory) {
 
 extern "C" {
 
-#define GOMP_LOOP(name, schedule)                                                                 \
-  ROOST_EXPORT bool GOMP_loop_##name##_start(long start, long end, long step, long chunk,         \
-                                             long* low, long* high) {                             \
-    return begin_gomp(gomp_plan(start, end, step, schedule, chunk), low, high);                   \
-  }                                                                                               \
+#define GOMP_LOOP(name, schedule)                                                         \
+  ROOST_EXPORT bool GOMP_loop_##name##_start(long start, long end, long step, long chunk, \
+                                             long* low, long* high) {                     \
+    return begin_gomp(gomp_plan(start, end, step, schedule, chunk), low, high);           \
+  }                                                                                       \
   ROOST_EXPORT bool GOMP_loop_##name##_next(long* low, long* high) { return next_gomp(low, high); }
-#define GOMP_LOOP_RUNTIME(name)                                                                   \
-  ROOST_EXPORT bool GOMP_loop_##name##_start(long start, long end, long step, long* low,          \
-                                             long* high) {                                        \
-    return begin_gomp(gomp_plan(start, end, step, kGompRuntime, 0), low, high);                   \
-  }                                                                                               \
+#define GOMP_LOOP_RUNTIME(name)                                                          \
+  ROOST_EXPORT bool GOMP_loop_##name##_start(long start, long end, long step, long* low, \
+                                             long* high) {                               \
+    return begin_gomp(gomp_plan(start, end, step, kGompRuntime, 0), low, high);          \
+  }                                                                                      \
   ROOST_EXPORT bool GOMP_loop_##name##_next(long* low, long* high) { return next_gomp(low, high); }
 
 GOMP_LOOP(static, kGompStatic)

@@ -19,10 +19,18 @@ inline constexpr long kGompMonotonic = 0x8000'0000;
 inline void set_gomp_schedule(LoopPlan& plan, long schedule, std::uint64_t chunk) {
   plan.chunk = chunk;
   switch (schedule & ~kGompMonotonic) {
-    case kGompStatic: plan.schedule = Schedule::static_; break;
-    case kGompDynamic: plan.schedule = Schedule::dynamic; break;
-    case kGompGuided: plan.schedule = Schedule::guided; break;
-    default: plan.runtime = true; break;
+    case kGompStatic:
+      plan.schedule = Schedule::static_;
+      break;
+    case kGompDynamic:
+      plan.schedule = Schedule::dynamic;
+      break;
+    case kGompGuided:
+      plan.schedule = Schedule::guided;
+      break;
+    default:
+      plan.runtime = true;
+      break;
   }
 }
 

@@ -6,21 +6,21 @@ namespace roost::omp {
 
 extern "C" {
 
-#define GOMP_LOOP_ULL(name, schedule)                                                           \
-  ROOST_EXPORT bool GOMP_loop_ull_##name##_start(bool up, Ull start, Ull end, Ull step,         \
-                                                 Ull chunk, Ull* low, Ull* high) {              \
-    return begin_gomp(gomp_plan_ull(up, start, end, step, schedule, chunk), low, high);         \
-  }                                                                                             \
-  ROOST_EXPORT bool GOMP_loop_ull_##name##_next(Ull* low, Ull* high) {                          \
-    return next_gomp(low, high);                                                                \
+#define GOMP_LOOP_ULL(name, schedule)                                                              \
+  ROOST_EXPORT bool GOMP_loop_ull_##name##_start(bool up, Ull start, Ull end, Ull step, Ull chunk, \
+                                                 Ull* low, Ull* high) {                            \
+    return begin_gomp(gomp_plan_ull(up, start, end, step, schedule, chunk), low, high);            \
+  }                                                                                                \
+  ROOST_EXPORT bool GOMP_loop_ull_##name##_next(Ull* low, Ull* high) {                             \
+    return next_gomp(low, high);                                                                   \
   }
-#define GOMP_LOOP_ULL_RUNTIME(name)                                                             \
-  ROOST_EXPORT bool GOMP_loop_ull_##name##_start(bool up, Ull start, Ull end, Ull step,         \
-                                                 Ull* low, Ull* high) {                         \
-    return begin_gomp(gomp_plan_ull(up, start, end, step, kGompRuntime, 0), low, high);         \
-  }                                                                                             \
-  ROOST_EXPORT bool GOMP_loop_ull_##name##_next(Ull* low, Ull* high) {                          \
-    return next_gomp(low, high);                                                                \
+#define GOMP_LOOP_ULL_RUNTIME(name)                                                               \
+  ROOST_EXPORT bool GOMP_loop_ull_##name##_start(bool up, Ull start, Ull end, Ull step, Ull* low, \
+                                                 Ull* high) {                                     \
+    return begin_gomp(gomp_plan_ull(up, start, end, step, kGompRuntime, 0), low, high);           \
+  }                                                                                               \
+  ROOST_EXPORT bool GOMP_loop_ull_##name##_next(Ull* low, Ull* high) {                            \
+    return next_gomp(low, high);                                                                  \
   }
 #define GOMP_LOOP_ULL_ORDERED(name, schedule)                                                   \
   ROOST_EXPORT bool GOMP_loop_ull_ordered_##name##_start(bool up, Ull start, Ull end, Ull step, \

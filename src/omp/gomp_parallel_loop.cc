@@ -37,16 +37,16 @@ Team& begin_parallel_loop(void (*function)(void*), void* data, unsigned threads,
 
 extern "C" {
 
-#define GOMP_PARALLEL_LOOP(name, schedule)                                                      \
-  ROOST_EXPORT void GOMP_parallel_loop_##name(void (*function)(void*), void* data,              \
+#define GOMP_PARALLEL_LOOP(name, schedule)                                                       \
+  ROOST_EXPORT void GOMP_parallel_loop_##name(void (*function)(void*), void* data,               \
                                               unsigned threads, long start, long end, long step, \
-                                              long chunk, unsigned flags) {                     \
+                                              long chunk, unsigned flags) {                      \
     parallel_loop(function, data, threads, gomp_plan(start, end, step, schedule, chunk), flags); \
   }
-#define GOMP_PARALLEL_LOOP_RUNTIME(name)                                                        \
-  ROOST_EXPORT void GOMP_parallel_loop_##name(void (*function)(void*), void* data,              \
+#define GOMP_PARALLEL_LOOP_RUNTIME(name)                                                         \
+  ROOST_EXPORT void GOMP_parallel_loop_##name(void (*function)(void*), void* data,               \
                                               unsigned threads, long start, long end, long step, \
-                                              unsigned flags) {                                 \
+                                              unsigned flags) {                                  \
     parallel_loop(function, data, threads, gomp_plan(start, end, step, kGompRuntime, 0), flags); \
   }
 
@@ -60,10 +60,10 @@ GOMP_PARALLEL_LOOP_RUNTIME(nonmonotonic_runtime)
 GOMP_PARALLEL_LOOP_RUNTIME(maybe_nonmonotonic_runtime)
 
 // Before gcc 4.9: the caller runs the master's part, then calls GOMP_parallel_end.
-#define GOMP_PARALLEL_LOOP_START(name, schedule)                                                  \
-  ROOST_EXPORT void GOMP_parallel_loop_##name##_start(void (*function)(void*), void* data,        \
-                                                      unsigned threads, long start, long end,     \
-                                                      long step, long chunk) {                    \
+#define GOMP_PARALLEL_LOOP_START(name, schedule)                                                   \
+  ROOST_EXPORT void GOMP_parallel_loop_##name##_start(void (*function)(void*), void* data,         \
+                                                      unsigned threads, long start, long end,      \
+                                                      long step, long chunk) {                     \
     begin_parallel_loop(function, data, threads, gomp_plan(start, end, step, schedule, chunk), 0); \
   }
 GOMP_PARALLEL_LOOP_START(static, kGompStatic)

@@ -8,9 +8,9 @@ extern "C" {
 
 ROOST_EXPORT bool GOMP_single_start() { return first_in_single(self()); }
 
-// Null for the member that executes the region, which then calls GOMP_single_copy_end; what that one
-// passed there for the others. They copy from its stack before the barrier that the compiler puts
-// behind, so the team needs one place only.
+// Null for the member that executes the region, which then calls GOMP_single_copy_end; what that
+// one passed there for the others. They copy from its stack before the barrier that the compiler
+// puts behind, so the team needs one place only.
 ROOST_EXPORT void* GOMP_single_copy_start() {
   Member& member = self();
   if (first_in_single(member)) return nullptr;

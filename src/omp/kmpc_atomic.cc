@@ -1,6 +1,6 @@
-// LLVM's entry points: atomic updates (__kmpc_atomic_*). Clang has instructions for nearly all of them;
-// Intel's compilers and older code call these. Their names say the type's size, the operation, and
-// what they give back:
+// LLVM's entry points: atomic updates (__kmpc_atomic_*). Clang has instructions for nearly all of
+// them; Intel's compilers and older code call these. Their names say the type's size, the
+// operation, and what they give back:
 //   fixedN, fixedNu, floatN, cmplxN   integers, floating point, complex of N-byte parts
 //   OP          x = x OP y              OP_rev   x = y OP x
 //   OP_cpt, OP_cpt_rev  the same; returns the new value if `new_one`, else the old one
@@ -130,61 +130,61 @@ constinit Lock whole;  // of __kmpc_atomic_start
 extern "C" {
 
 // `old` and `y` are the operands.
-#define FORM(type, T, name, Y, expression)                                                      \
-  ROOST_EXPORT void __kmpc_atomic_##type##_##name(Ident*, int, T* x, Y y) {                     \
-    update(x, true, [&](T old) { return expression; });                                         \
+#define FORM(type, T, name, Y, expression)                                  \
+  ROOST_EXPORT void __kmpc_atomic_##type##_##name(Ident*, int, T* x, Y y) { \
+    update(x, true, [&](T old) { return expression; });                     \
   }
-#define FORM_CAPTURE(type, T, name, expression)                                                 \
-  ROOST_EXPORT T __kmpc_atomic_##type##_##name(Ident*, int, T* x, T y, int new_one) {           \
-    return update(x, new_one != 0, [&](T old) { return expression; });                          \
+#define FORM_CAPTURE(type, T, name, expression)                                       \
+  ROOST_EXPORT T __kmpc_atomic_##type##_##name(Ident*, int, T* x, T y, int new_one) { \
+    return update(x, new_one != 0, [&](T old) { return expression; });                \
   }
-#define OPERATION(type, T, name, expression)                                                    \
-  FORM(type, T, name, T, expression)                                                            \
+#define OPERATION(type, T, name, expression) \
+  FORM(type, T, name, T, expression)         \
   FORM_CAPTURE(type, T, name##_cpt, expression)
 // Those whose operands' order matters.
-#define ORDERED_OPERATION(type, T, name, expression, reversed)                                  \
-  OPERATION(type, T, name, expression)                                                          \
-  FORM(type, T, name##_rev, T, reversed)                                                        \
+#define ORDERED_OPERATION(type, T, name, expression, reversed) \
+  OPERATION(type, T, name, expression)                         \
+  FORM(type, T, name##_rev, T, reversed)                       \
   FORM_CAPTURE(type, T, name##_cpt_rev, reversed)
-#define ACCESS(type, T)                                                                         \
-  ROOST_EXPORT T __kmpc_atomic_##type##_rd(Ident*, int, T* x) { return read(x); }               \
+#define ACCESS(type, T)                                                           \
+  ROOST_EXPORT T __kmpc_atomic_##type##_rd(Ident*, int, T* x) { return read(x); } \
   ROOST_EXPORT void __kmpc_atomic_##type##_wr(Ident*, int, T* x, T y) { write(x, y); }
-#define EXCHANGE(type, T)                                                                       \
-  ROOST_EXPORT T __kmpc_atomic_##type##_swp(Ident*, int, T* x, T y) {                           \
-    return update(x, false, [&](T) { return y; });                                              \
+#define EXCHANGE(type, T)                                             \
+  ROOST_EXPORT T __kmpc_atomic_##type##_swp(Ident*, int, T* x, T y) { \
+    return update(x, false, [&](T) { return y; });                    \
   }
-#define ARITHMETIC(type, T)                                                                     \
-  OPERATION(type, T, add, old + y)                                                              \
-  OPERATION(type, T, mul, old * y)                                                              \
-  ORDERED_OPERATION(type, T, sub, old - y, y - old)                                             \
+#define ARITHMETIC(type, T)                         \
+  OPERATION(type, T, add, old + y)                  \
+  OPERATION(type, T, mul, old* y)                   \
+  ORDERED_OPERATION(type, T, sub, old - y, y - old) \
   ORDERED_OPERATION(type, T, div, old / y, y / old)
-#define EXTREMES(type, T)                                                                       \
-  OPERATION(type, T, max, old < y ? y : old)                                                    \
+#define EXTREMES(type, T)                    \
+  OPERATION(type, T, max, old < y ? y : old) \
   OPERATION(type, T, min, y < old ? y : old)
 
 // Sums wrap around: U is unsigned, and wide enough not to become int.
-#define FIXED(type, T, U)                                                                       \
-  OPERATION(type, T, add, static_cast<U>(old) + static_cast<U>(y))                              \
-  OPERATION(type, T, mul, static_cast<U>(old) * static_cast<U>(y))                              \
-  ORDERED_OPERATION(type, T, sub, static_cast<U>(old) - static_cast<U>(y),                      \
-                    static_cast<U>(y) - static_cast<U>(old))                                    \
-  ORDERED_OPERATION(type, T, div, old / y, y / old)                                             \
-  ORDERED_OPERATION(type, T, shl, static_cast<U>(old) << y, static_cast<U>(y) << old)           \
-  ORDERED_OPERATION(type, T, shr, old >> y, y >> old)                                           \
-  OPERATION(type, T, andb, old & y)                                                             \
-  OPERATION(type, T, orb, old | y)                                                              \
-  OPERATION(type, T, xor, old ^ y)                                                              \
-  OPERATION(type, T, andl, old && y)                                                            \
-  OPERATION(type, T, orl, old || y)                                                             \
-  OPERATION(type, T, eqv, ~(old ^ y))                                                           \
-  OPERATION(type, T, neqv, old ^ y)                                                             \
-  EXTREMES(type, T)                                                                             \
-  ACCESS(type, T)                                                                               \
-  EXCHANGE(type, T)                                                                             \
-  FORM(type, T, mul_float8, double, static_cast<double>(old) * y)                               \
+#define FIXED(type, T, U)                                                             \
+  OPERATION(type, T, add, static_cast<U>(old) + static_cast<U>(y))                    \
+  OPERATION(type, T, mul, static_cast<U>(old) * static_cast<U>(y))                    \
+  ORDERED_OPERATION(type, T, sub, static_cast<U>(old) - static_cast<U>(y),            \
+                    static_cast<U>(y) - static_cast<U>(old))                          \
+  ORDERED_OPERATION(type, T, div, old / y, y / old)                                   \
+  ORDERED_OPERATION(type, T, shl, static_cast<U>(old) << y, static_cast<U>(y) << old) \
+  ORDERED_OPERATION(type, T, shr, old >> y, y >> old)                                 \
+  OPERATION(type, T, andb, old& y)                                                    \
+  OPERATION(type, T, orb, old | y)                                                    \
+  OPERATION(type, T, xor, old ^ y)                                                    \
+  OPERATION(type, T, andl, old&& y)                                                   \
+  OPERATION(type, T, orl, old || y)                                                   \
+  OPERATION(type, T, eqv, ~(old ^ y))                                                 \
+  OPERATION(type, T, neqv, old ^ y)                                                   \
+  EXTREMES(type, T)                                                                   \
+  ACCESS(type, T)                                                                     \
+  EXCHANGE(type, T)                                                                   \
+  FORM(type, T, mul_float8, double, static_cast<double>(old) * y)                     \
   FORM(type, T, div_float8, double, static_cast<double>(old) / y)
-#define FIXED_UNSIGNED(type, T)                                                                 \
-  ORDERED_OPERATION(type, T, div, old / y, y / old)                                             \
+#define FIXED_UNSIGNED(type, T)                     \
+  ORDERED_OPERATION(type, T, div, old / y, y / old) \
   ORDERED_OPERATION(type, T, shr, old >> y, y >> old)
 #define FLOAT(type, T) ARITHMETIC(type, T) EXTREMES(type, T) ACCESS(type, T) EXCHANGE(type, T)
 
@@ -202,7 +202,7 @@ FLOAT(float8, double)
 FLOAT(float10, long double)
 FORM(float4, float, add_float8, double, old + y)
 FORM(float4, float, sub_float8, double, old - y)
-FORM(float4, float, mul_float8, double, old * y)
+FORM(float4, float, mul_float8, double, old* y)
 FORM(float4, float, div_float8, double, old / y)
 
 ARITHMETIC(cmplx8, Cmplx8)
@@ -213,18 +213,18 @@ ACCESS(cmplx10, Cmplx10)
 EXCHANGE(cmplx10, Cmplx10)
 
 // The capturing forms of the smallest complex type give the value back through a pointer.
-#define FORM_CAPTURE_TO(name, expression)                                                       \
-  ROOST_EXPORT void __kmpc_atomic_cmplx4_##name(Ident*, int, Cmplx4* x, Cmplx4 y, Cmplx4* out,  \
-                                                int new_one) {                                  \
-    *out = update(x, new_one != 0, [&](Cmplx4 old) { return expression; });                     \
+#define FORM_CAPTURE_TO(name, expression)                                                      \
+  ROOST_EXPORT void __kmpc_atomic_cmplx4_##name(Ident*, int, Cmplx4* x, Cmplx4 y, Cmplx4* out, \
+                                                int new_one) {                                 \
+    *out = update(x, new_one != 0, [&](Cmplx4 old) { return expression; });                    \
   }
-#define OPERATION_TO(name, expression)                                                          \
-  FORM(cmplx4, Cmplx4, name, Cmplx4, expression)                                                \
-  FORM(cmplx4, Cmplx4, name##_cmplx8, Cmplx8, expression)                                       \
+#define OPERATION_TO(name, expression)                    \
+  FORM(cmplx4, Cmplx4, name, Cmplx4, expression)          \
+  FORM(cmplx4, Cmplx4, name##_cmplx8, Cmplx8, expression) \
   FORM_CAPTURE_TO(name##_cpt, expression)
 OPERATION_TO(add, old + y)
 OPERATION_TO(sub, old - y)
-OPERATION_TO(mul, old * y)
+OPERATION_TO(mul, old* y)
 OPERATION_TO(div, old / y)
 FORM(cmplx4, Cmplx4, sub_rev, Cmplx4, y - old)
 FORM(cmplx4, Cmplx4, div_rev, Cmplx4, y / old)
@@ -235,43 +235,42 @@ ROOST_EXPORT void __kmpc_atomic_cmplx4_swp(Ident*, int, Cmplx4* x, Cmplx4 y, Cmp
   *out = update(x, false, [&](Cmplx4) { return y; });
 }
 
-// Compare and exchange. bool: whether it was exchanged; val: the old value. _cpt: what the variable is
-// afterwards goes to *after (with bool: only if it was not exchanged).
-#define EXCHANGE_IF(bytes, T)                                                                   \
-  ROOST_EXPORT bool __kmpc_atomic_bool_##bytes##_cas(Ident*, int, T* x, T expected, T desired) { \
-    return __atomic_compare_exchange_n(x, &expected, desired, false, __ATOMIC_SEQ_CST,          \
-                                       __ATOMIC_SEQ_CST);                                       \
-  }                                                                                             \
-  ROOST_EXPORT bool __kmpc_atomic_bool_##bytes##_cas_cpt(Ident*, int, T* x, T expected,         \
-                                                         T desired, T* after) {                 \
-    if (__atomic_compare_exchange_n(x, &expected, desired, false, __ATOMIC_SEQ_CST,             \
-                                    __ATOMIC_SEQ_CST)) {                                        \
-      return true;                                                                              \
-    }                                                                                           \
-    *after = expected;                                                                          \
-    return false;                                                                               \
-  }                                                                                             \
-  ROOST_EXPORT T __kmpc_atomic_val_##bytes##_cas(Ident*, int, T* x, T expected, T desired) {    \
-    __atomic_compare_exchange_n(x, &expected, desired, false, __ATOMIC_SEQ_CST,                 \
-                                __ATOMIC_SEQ_CST);                                              \
-    return expected;                                                                            \
-  }                                                                                             \
-  ROOST_EXPORT T __kmpc_atomic_val_##bytes##_cas_cpt(Ident*, int, T* x, T expected, T desired,  \
-                                                     T* after) {                                \
-    bool done = __atomic_compare_exchange_n(x, &expected, desired, false, __ATOMIC_SEQ_CST,     \
-                                            __ATOMIC_SEQ_CST);                                  \
-    *after = done ? desired : expected;                                                         \
-    return expected;                                                                            \
+// Compare and exchange. bool: whether it was exchanged; val: the old value. _cpt: what the variable
+// is afterwards goes to *after (with bool: only if it was not exchanged).
+#define EXCHANGE_IF(bytes, T)                                                                      \
+  ROOST_EXPORT bool __kmpc_atomic_bool_##bytes##_cas(Ident*, int, T* x, T expected, T desired) {   \
+    return __atomic_compare_exchange_n(x, &expected, desired, false, __ATOMIC_SEQ_CST,             \
+                                       __ATOMIC_SEQ_CST);                                          \
+  }                                                                                                \
+  ROOST_EXPORT bool __kmpc_atomic_bool_##bytes##_cas_cpt(Ident*, int, T* x, T expected, T desired, \
+                                                         T* after) {                               \
+    if (__atomic_compare_exchange_n(x, &expected, desired, false, __ATOMIC_SEQ_CST,                \
+                                    __ATOMIC_SEQ_CST)) {                                           \
+      return true;                                                                                 \
+    }                                                                                              \
+    *after = expected;                                                                             \
+    return false;                                                                                  \
+  }                                                                                                \
+  ROOST_EXPORT T __kmpc_atomic_val_##bytes##_cas(Ident*, int, T* x, T expected, T desired) {       \
+    __atomic_compare_exchange_n(x, &expected, desired, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST); \
+    return expected;                                                                               \
+  }                                                                                                \
+  ROOST_EXPORT T __kmpc_atomic_val_##bytes##_cas_cpt(Ident*, int, T* x, T expected, T desired,     \
+                                                     T* after) {                                   \
+    bool done = __atomic_compare_exchange_n(x, &expected, desired, false, __ATOMIC_SEQ_CST,        \
+                                            __ATOMIC_SEQ_CST);                                     \
+    *after = done ? desired : expected;                                                            \
+    return expected;                                                                               \
   }
 EXCHANGE_IF(1, std::int8_t)
 EXCHANGE_IF(2, std::int16_t)
 EXCHANGE_IF(4, std::int32_t)
 EXCHANGE_IF(8, std::int64_t)
 
-#define ANY_UPDATE(bytes, call)                                                                 \
-  ROOST_EXPORT void __kmpc_atomic_##bytes(Ident*, int, void* x, void* y,                        \
-                                          void (*f)(void*, void*, void*)) {                     \
-    call(x, y, f);                                                                              \
+#define ANY_UPDATE(bytes, call)                                             \
+  ROOST_EXPORT void __kmpc_atomic_##bytes(Ident*, int, void* x, void* y,    \
+                                          void (*f)(void*, void*, void*)) { \
+    call(x, y, f);                                                          \
   }
 ANY_UPDATE(1, update_by<std::uint8_t>)
 ANY_UPDATE(2, update_by<std::uint16_t>)

@@ -1,4 +1,5 @@
-// LLVM's entry points: loops whose chunks are asked for one by one (__kmpc_dispatch_*), and ordered.
+// LLVM's entry points: loops whose chunks are asked for one by one (__kmpc_dispatch_*), and
+// ordered.
 #include "omp/export.h"
 #include "omp/kmpc.h"
 #include "omp/kmpc_schedule.h"
@@ -33,14 +34,20 @@ void set_kmp_schedule(LoopPlan& plan, std::int32_t number, std::int64_t chunk) {
       plan.runtime = true;
       plan.unit = static_cast<std::uint32_t>(least);
       break;
-    case kKmpRuntime: plan.runtime = true; break;
-    case kKmpAuto: plan.schedule = Schedule::automatic; break;
+    case kKmpRuntime:
+      plan.runtime = true;
+      break;
+    case kKmpAuto:
+      plan.schedule = Schedule::automatic;
+      break;
     // One block each, whatever `chunk` is.
     case kKmpStatic:
     case kKmpStaticGreedy:
     case kKmpStaticBalanced:
     case kKmpStaticBalancedChunked:
-    default: plan.schedule = Schedule::static_; break;
+    default:
+      plan.schedule = Schedule::static_;
+      break;
   }
 }
 
@@ -78,10 +85,7 @@ std::int32_t dispatch_next(std::int32_t* last, T* lower, T* upper, std::make_sig
   Member& member = self();
   LoopState& loop = member.loop;
   bool found = loop.ordered ? next_ordered_chunk(member) : next_chunk(member);
-  if (!found) {
-    if (last) *last = 0;
-    return 0;
-  }
+  if (!found) return 0;  // *last still says whether the member's last chunk was the loop's
   *lower = static_cast<T>(loop.first + loop.low * loop.step);
   *upper = static_cast<T>(loop.first + (loop.high - 1) * loop.step);
   if (step) *step = static_cast<std::make_signed_t<T>>(loop.step);
@@ -103,9 +107,8 @@ extern "C" {
                                                        T lower, T upper, S step, S chunk) {       \
     dist_dispatch_init<T>(schedule, last, lower, upper, step, chunk);                             \
   }                                                                                               \
-  ROOST_EXPORT std::int32_t __kmpc_dispatch_next_##suffix(Ident*, std::int32_t,                   \
-                                                          std::int32_t* last, T* lower, T* upper, \
-                                                          S* step) {                              \
+  ROOST_EXPORT std::int32_t __kmpc_dispatch_next_##suffix(                                        \
+      Ident*, std::int32_t, std::int32_t* last, T* lower, T* upper, S* step) {                    \
     return dispatch_next<T>(last, lower, upper, step);                                            \
   }                                                                                               \
   /* After each iteration of an ordered loop: the turn is passed on by chunks (omp/loop.h). */    \

@@ -6,8 +6,8 @@
 //   critical  under the construct's lock: nobody has to wait for others to arrive, which matters
 //             where members are light threads and one has to end before the next begins
 //   tree      large teams with a barrier behind the reduction: members arrive at nodes of kFanIn,
-//             the last one at a node combines what the others brought and goes on to the node above.
-//             The others wait in the barrier, so their copies are there to be read.
+//             the last one at a node combines what the others brought and goes on to the node
+//             above. The others wait in the barrier, so their copies are there to be read.
 #include <cstddef>
 
 #include "omp/export.h"
@@ -85,10 +85,15 @@ ROOST_EXPORT std::int32_t __kmpc_reduce(Ident* where, std::int32_t, std::int32_t
   ReductionMethod method = choose(*member.team, where, variables, combine, true);
   member.reduction.method = method;
   switch (method) {
-    case ReductionMethod::none: return 1;
-    case ReductionMethod::atomic: return 2;
-    case ReductionMethod::critical: static_cast<Lock*>(words)->acquire(); return 1;
-    case ReductionMethod::tree: break;
+    case ReductionMethod::none:
+      return 1;
+    case ReductionMethod::atomic:
+      return 2;
+    case ReductionMethod::critical:
+      static_cast<Lock*>(words)->acquire();
+      return 1;
+    case ReductionMethod::tree:
+      break;
   }
   if (combine_up(member, data, combine)) return 1;
   team_barrier(member);

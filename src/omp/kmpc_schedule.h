@@ -7,7 +7,8 @@
 
 namespace roost::omp {
 
-inline constexpr std::int32_t kKmpModifiers = 3 << 29;  // monotonic, nonmonotonic: all of ours are both
+inline constexpr std::int32_t kKmpModifiers =
+    3 << 29;  // monotonic, nonmonotonic: all of ours are both
 // Without the ordered clause; with it, 32 more. 128 more: "nomerge", which changes nothing here.
 inline constexpr std::int32_t kKmpStaticChunked = 33;
 inline constexpr std::int32_t kKmpStatic = 34;

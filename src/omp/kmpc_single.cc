@@ -36,8 +36,8 @@ ROOST_EXPORT std::int32_t __kmpc_barrier_master_nowait(Ident*, std::int32_t) {
   return member.number == 0;
 }
 
-// The member of the single region shows where its variables are (`data`); the others copy from there
-// before it goes on.
+// The member of the single region shows where its variables are (`data`); the others copy from
+// there before it goes on.
 ROOST_EXPORT void __kmpc_copyprivate(Ident*, std::int32_t, std::size_t, void* data,
                                      void (*copy)(void* to, void* from), std::int32_t executed) {
   Member& member = self();

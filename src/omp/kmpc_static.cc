@@ -1,9 +1,9 @@
 // LLVM's entry points: static loops (__kmpc_for_static_init_*), which members divide without shared
 // state, and the static divisions among leagues (distribute).
 //
-// The compiler's loop: init(&lower, &upper, &stride) gives the first chunk, both ends included; after
-// each chunk the caller adds the stride to both, and stops when `lower` is beyond the loop's end. A
-// member without iterations gets lower > upper.
+// The compiler's loop: init(&lower, &upper, &stride) gives the first chunk, both ends included;
+// after each chunk the caller adds the stride to both, and stops when `lower` is beyond the loop's
+// end. A member without iterations gets lower > upper.
 #include "omp/export.h"
 #include "omp/kmpc.h"
 #include "omp/kmpc_schedule.h"
@@ -24,7 +24,8 @@ struct Bounds {
   T* lower;
   T* upper;
   Signed* stride;
-  std::int32_t* last;  // whether the sequentially last iteration is in the caller's part; may be null
+  std::int32_t*
+      last;  // whether the sequentially last iteration is in the caller's part; may be null
   Signed step;
 
   bool up() const { return step > 0; }
@@ -61,7 +62,8 @@ void give_block(Bounds<T> bounds, std::uint64_t size, std::uint64_t number, std:
     share = (share - 1) / unit * unit + unit;
     std::uint64_t blocks = (trip - 1) / share + 1;
     block = {0, 0};
-    if (number < blocks) block = {number * share, number + 1 == blocks ? trip : (number + 1) * share};
+    if (number < blocks)
+      block = {number * share, number + 1 == blocks ? trip : (number + 1) * share};
   } else {
     block = block_of(trip, size, number);
   }
@@ -76,7 +78,8 @@ void give_block(Bounds<T> bounds, std::uint64_t size, std::uint64_t number, std:
 
 // Chunks in turn.
 template <class T>
-void give_chunks(Bounds<T> bounds, std::uint64_t size, std::uint64_t number, std::int64_t chunk_said) {
+void give_chunks(Bounds<T> bounds, std::uint64_t size, std::uint64_t number,
+                 std::int64_t chunk_said) {
   using Signed = typename Bounds<T>::Signed;
   std::uint64_t trip = bounds.trip();
   std::uint64_t chunk = chunk_said > 0 ? static_cast<std::uint64_t>(chunk_said) : 1;
@@ -94,10 +97,10 @@ void give_chunks(Bounds<T> bounds, std::uint64_t size, std::uint64_t number, std
   }
   // It has no further chunk: the next one must be seen to lie beyond the end, and the true stride
   // may lead around the range of T.
-  std::uint64_t room = bounds.up() ? static_cast<std::uint64_t>(kMost<T>) -
-                                         static_cast<std::uint64_t>(*bounds.lower)
-                                   : static_cast<std::uint64_t>(*bounds.lower) -
-                                         static_cast<std::uint64_t>(kLeast<T>);
+  std::uint64_t room =
+      bounds.up()
+          ? static_cast<std::uint64_t>(kMost<T>) - static_cast<std::uint64_t>(*bounds.lower)
+          : static_cast<std::uint64_t>(*bounds.lower) - static_cast<std::uint64_t>(kLeast<T>);
   std::uint64_t length = bounds.up() ? bounds.step64() : 0 - bounds.step64();
   std::uint64_t stride;
   if (__builtin_mul_overflow(chunk, size, &stride) ||
@@ -137,8 +140,8 @@ void for_static_init(std::int32_t schedule, Bounds<T> bounds, std::int64_t chunk
   }
 }
 
-// Both at once: a block for each league, within which the members divide. `upper_of_league`: the end
-// of the league's block.
+// Both at once: a block for each league, within which the members divide. `upper_of_league`: the
+// end of the league's block.
 template <class T>
 void dist_for_static_init(std::int32_t schedule, Bounds<T> bounds, T* upper_of_league,
                           std::int64_t chunk) {
@@ -156,24 +159,23 @@ void dist_for_static_init(std::int32_t schedule, Bounds<T> bounds, T* upper_of_l
 
 extern "C" {
 
-#define KMPC_STATIC(suffix, T, S)                                                                 \
-  ROOST_EXPORT void __kmpc_for_static_init_##suffix(Ident*, std::int32_t, std::int32_t schedule,  \
-                                                    std::int32_t* last, T* lower, T* upper,       \
-                                                    S* stride, S step, S chunk) {                 \
-    for_static_init<T>(schedule, {lower, upper, stride, last, step}, chunk);                      \
-  }                                                                                               \
-  ROOST_EXPORT void __kmpc_dist_for_static_init_##suffix(                                         \
-      Ident*, std::int32_t, std::int32_t schedule, std::int32_t* last, T* lower, T* upper,        \
-      T* upper_of_league, S* stride, S step, S chunk) {                                           \
+#define KMPC_STATIC(suffix, T, S)                                                                  \
+  ROOST_EXPORT void __kmpc_for_static_init_##suffix(Ident*, std::int32_t, std::int32_t schedule,   \
+                                                    std::int32_t* last, T* lower, T* upper,        \
+                                                    S* stride, S step, S chunk) {                  \
+    for_static_init<T>(schedule, {lower, upper, stride, last, step}, chunk);                       \
+  }                                                                                                \
+  ROOST_EXPORT void __kmpc_dist_for_static_init_##suffix(                                          \
+      Ident*, std::int32_t, std::int32_t schedule, std::int32_t* last, T* lower, T* upper,         \
+      T* upper_of_league, S* stride, S step, S chunk) {                                            \
     dist_for_static_init<T>(schedule, {lower, upper, stride, last, step}, upper_of_league, chunk); \
-  }                                                                                               \
-  /* Chunks in turn for the leagues. */                                                           \
-  ROOST_EXPORT void __kmpc_team_static_init_##suffix(Ident*, std::int32_t, std::int32_t* last,    \
-                                                     T* lower, T* upper, S* stride, S step,       \
-                                                     S chunk) {                                   \
-    Team& team = *self().team;                                                                    \
-    give_part<T>({lower, upper, stride, last, step}, kKmpStaticChunked, team.league_size,         \
-                 team.league, chunk);                                                             \
+  }                                                                                                \
+  /* Chunks in turn for the leagues. */                                                            \
+  ROOST_EXPORT void __kmpc_team_static_init_##suffix(                                              \
+      Ident*, std::int32_t, std::int32_t* last, T* lower, T* upper, S* stride, S step, S chunk) {  \
+    Team& team = *self().team;                                                                     \
+    give_part<T>({lower, upper, stride, last, step}, kKmpStaticChunked, team.league_size,          \
+                 team.league, chunk);                                                              \
   }
 
 KMPC_STATIC(4, std::int32_t, std::int32_t)

@@ -15,8 +15,9 @@ struct Decision {
   std::uint64_t chunk;
 };
 
-// The schedule of a loop that leaves it to run-sched-var: as the first to come finds it. The program
-// may not give the members different ones, but some do, and a loop must be divided in one way.
+// The schedule of a loop that leaves it to run-sched-var: as the first to come finds it. The
+// program may not give the members different ones, but some do, and a loop must be divided in one
+// way.
 Decision decide(Member& member, Workshare* workshare, std::uint32_t unit) {
   const Icvs& icvs = member.task->icvs;
   auto chunk = icvs.chunk > 0 ? static_cast<std::uint64_t>(icvs.chunk) : 0;
@@ -27,7 +28,8 @@ Decision decide(Member& member, Workshare* workshare, std::uint32_t unit) {
   if (!word) {
     std::uint64_t own = chunk << 3 | static_cast<std::uint64_t>(icvs.schedule);
     // Nothing else depends on it: the word is all.
-    if (workshare->decided.compare_exchange_strong(word, own, std::memory_order_relaxed)) word = own;
+    if (workshare->decided.compare_exchange_strong(word, own, std::memory_order_relaxed))
+      word = own;
   }
   return {static_cast<Schedule>(word & 7), word >> 3};
 }
@@ -52,7 +54,8 @@ void set_handout(LoopState& loop, Schedule schedule, std::uint64_t chunk, std::u
       loop.handout = Handout::guided;
       return;
     case Schedule::static_:
-    case Schedule::automatic: break;
+    case Schedule::automatic:
+      break;
   }
   if (schedule == Schedule::static_ && chunk) {
     loop.handout = Handout::cyclic;
@@ -111,8 +114,7 @@ void begin_loop(Member& member, const LoopPlan& plan) {
   loop.has_turn_to_pass = false;
   loop.doacross = nullptr;
   bool divided = plan.runtime || plan.ordered || plan.progress ||
-                 plan.schedule == Schedule::dynamic ||
-                 plan.schedule == Schedule::guided;
+                 plan.schedule == Schedule::dynamic || plan.schedule == Schedule::guided;
   if ((team.size > 1 && divided) || plan.shares) loop.workshare = &enter_workshare(member);
   Decision by = plan.runtime ? decide(member, loop.workshare, plan.unit)
                              : Decision{plan.schedule, plan.chunk};
@@ -126,13 +128,16 @@ bool next_chunk_of(Member& member) {
   bool found = false;
   if (!cancelled_construct(*member.team)) {
     switch (loop.handout) {
-      case Handout::over: return false;
+      case Handout::over:
+        return false;
       case Handout::block:
         // begin_loop() has set the bounds.
         found = loop.low < loop.high && !loop.next;
         loop.next = 1;
         break;
-      case Handout::cyclic: found = next_cyclic(loop); break;
+      case Handout::cyclic:
+        found = next_cyclic(loop);
+        break;
       case Handout::dynamic: {
         std::uint64_t number = loop.workshare->next.fetch_add(1, std::memory_order_acq_rel);
         found = number < loop.chunks;
@@ -144,7 +149,9 @@ bool next_chunk_of(Member& member) {
         }
         break;
       }
-      case Handout::guided: found = next_guided(loop); break;
+      case Handout::guided:
+        found = next_guided(loop);
+        break;
     }
   }
   if (found) return true;

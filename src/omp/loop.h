@@ -5,9 +5,9 @@
 // chunks by node, say, as NuPoCo and ILAN have them) is one more case in next_chunk_of().
 //
 // Dynamic: the team counts chunks, so a chunk costs one atomic addition. A member that finds none
-// left has thereby left the construct: its addition goes on counting, and who sees chunks + size - 1
-// is the last one and cleans the slot. Loops of more than 2^62 chunks have their chunks made larger,
-// so that the count cannot overflow.
+// left has thereby left the construct: its addition goes on counting, and who sees chunks + size -
+// 1 is the last one and cleans the slot. Loops of more than 2^62 chunks have their chunks made
+// larger, so that the count cannot overflow.
 //
 // Guided: the next iteration is advanced by a share of what is left.
 //

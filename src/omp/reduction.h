@@ -20,7 +20,8 @@ struct ReductionState {
 // Task reductions of a worksharing construct (reduction(task, ...)): opens a taskgroup in the
 // caller's implicit task and registers `data`, a description as GOMP_taskgroup_reduction_register
 // takes it. `first`: what the first member of the team to come here has registered, whose private
-// copies all use; null if the caller is the first. Ended by GOMP_workshare_task_reduction_unregister.
+// copies all use; null if the caller is the first. Ended by
+// GOMP_workshare_task_reduction_unregister.
 void register_task_reductions(std::uintptr_t* data, const std::uintptr_t* first);
 
 }  // namespace roost::omp

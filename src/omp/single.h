@@ -9,8 +9,8 @@
 
 namespace roost::omp {
 
-// Whether the caller is the first of its team in its next single construct. One atomic operation for
-// a few, a load for who comes later.
+// Whether the caller is the first of its team in its next single construct. One atomic operation
+// for a few, a load for who comes later.
 inline bool first_in_single(Member& member) {
   Team& team = *member.team;
   if (team.size == 1) return true;

@@ -43,8 +43,7 @@ Workshare& enter_workshare(Member& member) {
   Workshare& workshare = team.workshares.slots[number % kWorkshares];
   // [room-1] acquire: what its last users left is clean.
   auto mine = [&] { return workshare.owner.load(std::memory_order_acquire) == number; };
-  if (__builtin_expect(!mine(), 0))
-    ult::wait_until(team.workshares.room, {.under = &team}, mine);
+  if (__builtin_expect(!mine(), 0)) ult::wait_until(team.workshares.room, {.under = &team}, mine);
   return workshare;
 }
 
@@ -68,8 +67,8 @@ void leave_workshare(Member& member) {
     std::uint64_t next = workshare.next.load(std::memory_order_relaxed);
     bool counted = false;
     while (next < loop.chunks && !counted) {
-      counted = workshare.next.compare_exchange_strong(next, loop.chunks + 1,
-                                                       std::memory_order_acq_rel);
+      counted =
+          workshare.next.compare_exchange_strong(next, loop.chunks + 1, std::memory_order_acq_rel);
     }
     if (!counted) next = workshare.next.fetch_add(1, std::memory_order_acq_rel);
     last = counted ? loop.size == 1 : next - loop.chunks == loop.size - 1;
@@ -99,8 +98,8 @@ constexpr std::uint32_t kPrepared = 2;
 
 bool first_to_prepare(Member& member, Workshare& workshare) {
   std::uint32_t state = workshare.prepared.load(std::memory_order_acquire);  // [prepared-1]
-  if (state == 0 && workshare.prepared.compare_exchange_strong(state, kPreparing,
-                                                               std::memory_order_acquire)) {
+  if (state == 0 &&
+      workshare.prepared.compare_exchange_strong(state, kPreparing, std::memory_order_acquire)) {
     return true;
   }
   auto ready = [&] {
@@ -122,7 +121,8 @@ char* shared_memory(Workshare& workshare, std::size_t bytes) {
     while (size < bytes) size *= 2;
     void* fresh = mmap(nullptr, size, PROT_READ | PROT_WRITE,
                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (fresh == MAP_FAILED) ult::out_of_memory("what the members of a worksharing construct share");
+    if (fresh == MAP_FAILED)
+      ult::out_of_memory("what the members of a worksharing construct share");
     workshare.buffer = static_cast<char*>(fresh);
     workshare.buffer_bytes = size;
   } else if (bytes) {

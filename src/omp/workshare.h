@@ -1,4 +1,5 @@
-// Worksharing constructs in flight: the state a team shares about a loop, and what each member keeps.
+// Worksharing constructs in flight: the state a team shares about a loop, and what each member
+// keeps.
 //
 // Members enter constructs in the same order, so the n-th they enter uses slot n modulo kWorkshares
 // of a ring, and a member may be kWorkshares constructs ahead of the slowest (nowait). A slot is
@@ -6,16 +7,16 @@
 // as zero. So nobody has to set a loop up. The last member that leaves a construct cleans its slot
 // and gives it to the construct kWorkshares later [room-1].
 //
-// What needs no shared state uses no slot: static loops that are not ordered, and all loops of teams
-// of one.
+// What needs no shared state uses no slot: static loops that are not ordered, and all loops of
+// teams of one.
 //
 // Cancellation: whoever cancels a loop or sections construct sets kCancelLoop or kCancelSections in
-// Team::cancelled; from then on its members get no more iterations. The bits are cleared by the last
-// member that arrives at the team's next barrier (team_barrier(): such constructs may not be nowait),
-// or at the end of the region. A member that leaves a cancelled loop without saying so (clang before
-// 19 has no call for it) leaves it when it enters its next one. If it never does, its slot is not
-// given on: the ring of a region in which anything was cancelled is therefore cleaned as a whole
-// before the team's next region (`torn`).
+// Team::cancelled; from then on its members get no more iterations. The bits are cleared by the
+// last member that arrives at the team's next barrier (team_barrier(): such constructs may not be
+// nowait), or at the end of the region. A member that leaves a cancelled loop without saying so
+// (clang before 19 has no call for it) leaves it when it enters its next one. If it never does, its
+// slot is not given on: the ring of a region in which anything was cancelled is therefore cleaned
+// as a whole before the team's next region (`torn`).
 #pragma once
 
 #include <atomic>
@@ -31,8 +32,8 @@ namespace roost::omp {
 struct Member;
 struct Workshare;
 
-// A loop as the program states it. Iteration i, from 0 to trip - 1, has the value first + i * step of
-// the loop's variable: modulo 2^64, the values extended from their own type.
+// A loop as the program states it. Iteration i, from 0 to trip - 1, has the value first + i * step
+// of the loop's variable: modulo 2^64, the values extended from their own type.
 struct LoopPlan {
   std::uint64_t first = 0;
   std::uint64_t end = 0;  // as the program said it: excluded by GCC's ABI, included by LLVM's
@@ -40,12 +41,12 @@ struct LoopPlan {
   std::uint64_t trip = 0;
   std::uint64_t chunk = 0;  // iterations; 0: the schedule's own
   Schedule schedule = Schedule::static_;
-  bool runtime = false;     // schedule and chunk come from run-sched-var instead
-  bool ordered = false;     // it has ordered regions
-  bool shares = false;      // its members share more than its iterations, until they end it
-  bool progress = false;    // it is a doacross loop
-  bool stepwise = false;    // one iteration at a time even where one member has them all
-  std::uint32_t unit = 1;   // chunks are multiples of it (simd)
+  bool runtime = false;    // schedule and chunk come from run-sched-var instead
+  bool ordered = false;    // it has ordered regions
+  bool shares = false;     // its members share more than its iterations, until they end it
+  bool progress = false;   // it is a doacross loop
+  bool stepwise = false;   // one iteration at a time even where one member has them all
+  std::uint32_t unit = 1;  // chunks are multiples of it (simd)
 };
 
 // A region that is one loop: its members begin with it.
@@ -84,16 +85,16 @@ struct LoopState {
   Handout handout = Handout::over;
   bool ordered = false;
   bool shares = false;
-  bool has_turn_to_pass = false;   // ordered: the chunk after its own has to be let go on
-  bool has_turn = false;           // ordered: all chunks before its own are done
+  bool has_turn_to_pass = false;  // ordered: the chunk after its own has to be let go on
+  bool has_turn = false;          // ordered: all chunks before its own are done
 };
 
 // What members of a doacross loop know of its shape.
 struct DoacrossShape {
-  std::uint64_t* dimensions = nullptr;            // iterations of each
-  std::atomic<std::uint64_t>* progress = nullptr; // see omp/doacross.h
+  std::uint64_t* dimensions = nullptr;             // iterations of each
+  std::atomic<std::uint64_t>* progress = nullptr;  // see omp/doacross.h
   std::uint32_t n_dimensions = 0;
-  std::uint32_t stride = 1;                       // words from one entry of `progress` to the next
+  std::uint32_t stride = 1;  // words from one entry of `progress` to the next
 };
 
 // Constructs a fast member may be ahead of the slowest (nowait).
@@ -104,13 +105,15 @@ inline constexpr unsigned kGates = 8;
 // Shared state of one construct.
 struct alignas(kCoreStride) Workshare {
   // Read by all who enter.
-  std::atomic<std::uint32_t> owner{0};    // the construct, counted from 0, that may use it [room-1]
-  std::atomic<std::uint32_t> prepared{0}; // whether what follows is there: see first_to_prepare()
-  std::atomic<std::uint64_t> decided{0};  // schedule(runtime): what the first to come found; 0: none
-  char* memory = nullptr;                 // zeroed memory for what the members share
-  const std::uintptr_t* reductions = nullptr;  // task reductions as the first to come registered them
+  std::atomic<std::uint32_t> owner{0};  // the construct, counted from 0, that may use it [room-1]
+  std::atomic<std::uint32_t> prepared{0};  // whether what follows is there: see first_to_prepare()
+  std::atomic<std::uint64_t> decided{
+      0};                  // schedule(runtime): what the first to come found; 0: none
+  char* memory = nullptr;  // zeroed memory for what the members share
+  const std::uintptr_t* reductions =
+      nullptr;  // task reductions as the first to come registered them
   DoacrossShape doacross;
-  char* buffer = nullptr;                 // kept from construct to construct
+  char* buffer = nullptr;  // kept from construct to construct
   std::size_t buffer_bytes = 0;
 
   // Written by all for every chunk.
@@ -121,9 +124,7 @@ struct alignas(kCoreStride) Workshare {
   alignas(kCoreStride) std::atomic<std::uint64_t> turn{0};
   ult::WaitList gates[kGates];
 
-  ult::WaitList& gate(std::uint64_t what) {
-    return gates[(what * 0x9e3779b97f4a7c15u) >> 61];
-  }
+  ult::WaitList& gate(std::uint64_t what) { return gates[(what * 0x9e3779b97f4a7c15u) >> 61]; }
 };
 static_assert(kGates == 8, "gate() takes three bits");
 
