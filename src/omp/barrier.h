@@ -33,8 +33,8 @@ inline constexpr unsigned arrival_nodes(unsigned members) {
 }
 
 // `nodes`: level by level, leaves first. True for the last of `members` to arrive; the counts are
-// zero again then.
-template <class W>
+// zero again then. The model has a smaller fan-in.
+template <class W, unsigned kFanIn = omp::kFanIn>
 bool arrive(ArrivalNode<W>* nodes, unsigned members, unsigned number) {
   for (;;) {
     unsigned width = (members + kFanIn - 1) / kFanIn;

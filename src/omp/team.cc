@@ -28,7 +28,6 @@ ult::Meanwhile tasks_of(Team& team) { return {.under = &team, .pieces = true}; }
 void wake_for_tasks(const ult::Batch* batch) {
   // Both lists: waiting in a barrier, and at the end.
   auto& team = const_cast<Team&>(static_cast<const Team&>(*batch));
-  RealWorld::fence();
   team.barrier.gate.wake_all();
   team.done.wake_all();
 }
@@ -48,7 +47,7 @@ void stay_and_help(Team& team, Member& member, std::uint32_t round) {
 
 void arrive_at_end(Team& team) {
   // [end-1] What the member did is visible to the master.
-  if (team.remaining.fetch_sub(1, std::memory_order_seq_cst) == 1) team.done.wake_all();
+  if (team.remaining.fetch_sub(1, std::memory_order_acq_rel) == 1) team.done.wake_all();
 }
 
 void run_part(Team& team, Member& member) {
@@ -285,7 +284,7 @@ bool team_barrier(Member& member) {
     auto done = [&] { return !team.unfinished.load(std::memory_order_acquire); };
     if (!done()) ult::wait_until(barrier.gate, tasks_of(team), done, work);
     // [barrier-2] releases all that the members did before.
-    barrier.epoch.store(epoch + 1, std::memory_order_seq_cst);
+    barrier.epoch.store(epoch + 1, std::memory_order_release);
     barrier.gate.wake_all();
   } else {
     auto released = [&] { return barrier.epoch.load(std::memory_order_acquire) != epoch; };

@@ -54,8 +54,8 @@ void make_ready(Strand* strand) {
   Strand* head = carrier.woken.load(std::memory_order_relaxed);
   do {
     strand->next = head;
-    // [wake-1] The carrier looks at `woken` after it has set `asleep`.
-  } while (!carrier.woken.compare_exchange_weak(head, strand, std::memory_order_seq_cst));
+  } while (!carrier.woken.compare_exchange_weak(head, strand, std::memory_order_release,
+                                                std::memory_order_relaxed));
   host::wake(carrier.sleeper);
 }
 
@@ -192,8 +192,8 @@ void idle(Carrier& carrier, const Batch* under, bool pieces, Patience& patience)
   if (patience.wait()) return;
   carrier.hungry.store(under, std::memory_order_relaxed);
   carrier.sleeper.thread.store(host::own_thread(), std::memory_order_relaxed);
-  carrier.sleeper.asleep.store(1, std::memory_order_seq_cst);  // [wake-1] [mail-1] [open-1]
-  sleeping_carriers.fetch_add(1, std::memory_order_seq_cst);
+  sleeping_carriers.fetch_add(1, std::memory_order_relaxed);
+  carrier.sleeper.word.announce();  // [sleep-1] [open-1]
   bool counted = carrier.counted;
   count_out(carrier);
   bool something = carrier.woken.load(std::memory_order_seq_cst) ||
@@ -201,7 +201,7 @@ void idle(Carrier& carrier, const Batch* under, bool pieces, Patience& patience)
                    Mail(carrier.mail.load(std::memory_order_seq_cst)).is_call() ||
                    (pieces && under->pieces.load(std::memory_order_seq_cst)) || any_call(under);
   if (something) {
-    carrier.sleeper.asleep.store(0, std::memory_order_relaxed);
+    carrier.sleeper.word.cancel();
   } else {
     host::sleep(carrier.sleeper);
   }
@@ -250,21 +250,7 @@ void strand_main(void* argument) {
 // ---- Waiting ------------------------------------------------------------------------------------
 
 void WaitList::take_and_wake() {
-  Waiter* newest = head_.exchange(nullptr, std::memory_order_seq_cst);
-  Waiter* oldest = nullptr;
-  while (newest) {
-    Waiter* older = newest->next;
-    newest->next = oldest;
-    oldest = newest;
-    newest = older;
-  }
-  while (oldest) {
-    // The record is gone once its strand runs.
-    Waiter* younger = oldest->next;
-    Strand* strand = oldest->strand;
-    make_ready(strand);
-    oldest = younger;
-  }
+  waiters_.take_all([](Strand* strand) { make_ready(strand); });
 }
 
 bool has_other_work(Carrier& carrier, const Batch* under) {
@@ -275,7 +261,7 @@ bool has_other_work(Carrier& carrier, const Batch* under) {
 
 bool suspend(Waiter& waiter, const Batch* under, bool pieces) {
   Carrier& carrier = *here.carrier;
-  Strand* self = waiter.strand;
+  Strand* self = waiter.who;
   Patience patience;
   for (;;) {
     collect_woken(carrier);

@@ -21,6 +21,7 @@
 #include "ult/batch.h"
 #include "ult/host.h"
 #include "ult/memory.h"
+#include "ult/wait_list.h"
 
 namespace roost::ult {
 
@@ -103,31 +104,20 @@ extern void (*carrier_ends)(Carrier& carrier);
 
 // ---- Waiting ------------------------------------------------------------------------------------
 
-struct Waiter {
-  Strand* strand = nullptr;
-  Waiter* next = nullptr;
-};
+using Waiter = WaiterOf<Strand*>;
 
 // Strands that wait for something to change. Whoever changes it calls wake_all() afterwards.
 class WaitList {
  public:
-  void push(Waiter& waiter) {
-    Waiter* head = head_.load(std::memory_order_relaxed);
-    do {
-      waiter.next = head;
-      // [wait-1] sequentially consistent: the waiter looks at its condition after this, the waker
-      // at the list after it has changed the condition.
-    } while (!head_.compare_exchange_weak(head, &waiter, std::memory_order_seq_cst));
-  }
-  // The condition was changed by a sequentially consistent operation, or a fence came after it.
+  void push(Waiter& waiter) { waiters_.push(waiter); }
+  // After the condition was changed. A fence and a load if nobody waits.
   void wake_all() {
-    if (head_.load(std::memory_order_seq_cst)) take_and_wake();
+    if (waiters_.has_waiters()) take_and_wake();
   }
-  bool empty() const { return !head_.load(std::memory_order_relaxed); }
 
  private:
   void take_and_wake();
-  std::atomic<Waiter*> head_{nullptr};
+  WaitStack<RealWorld, Strand*> waiters_;
 };
 
 // How long one who has nothing to do polls before it sleeps: while that costs nobody a core, and
@@ -174,7 +164,7 @@ void wait_until(WaitList& list, Meanwhile meanwhile, Ready&& ready, Work&& work)
     if (!has_other_work(*here.carrier, meanwhile.under) && patience.wait()) continue;
     if (!awaits_wake) {
       awaits_wake = true;
-      waiter.strand = here.carrier->current;
+      waiter.who = here.carrier->current;
       list.push(waiter);
       continue;  // looks once more at both [wait-1]
     }

@@ -119,7 +119,7 @@ void call_for_help(const Batch& batch) {
   unsigned n = carriers_count();
   for (unsigned i = 0; i < n; ++i) {
     Carrier* carrier = carrier_at(i);
-    if (!carrier->sleeper.asleep.load(std::memory_order_relaxed)) continue;
+    if (!carrier->sleeper.word.is_set()) continue;
     if (!may_begin(carrier->hungry.load(std::memory_order_relaxed), batch)) continue;
     host::wake(carrier->sleeper);
     return;
@@ -143,11 +143,10 @@ unsigned ensure_workers(unsigned count) {
 bool send(unsigned worker, Batch& batch, unsigned call, bool even_asleep) {
   Carrier* carrier = workers[worker].load(std::memory_order_acquire);
   if (!carrier) return false;  // its thread has not begun
-  if (!even_asleep && carrier->sleeper.asleep.load(std::memory_order_relaxed)) return false;
+  if (!even_asleep && carrier->sleeper.word.is_set()) return false;
   std::uint64_t expected = Mail::kListening;
-  // [mail-1] sequentially consistent: it looks at its mail after it has set `asleep`.
   if (!carrier->mail.compare_exchange_strong(expected, Mail(&batch, call).word,
-                                             std::memory_order_seq_cst)) {
+                                             std::memory_order_acq_rel)) {
     return false;
   }
   host::wake(carrier->sleeper);
@@ -156,7 +155,7 @@ bool send(unsigned worker, Batch& batch, unsigned call, bool even_asleep) {
 
 bool asleep(unsigned worker) {
   Carrier* carrier = workers[worker].load(std::memory_order_acquire);
-  return carrier && carrier->sleeper.asleep.load(std::memory_order_relaxed);
+  return carrier && carrier->sleeper.word.is_set();
 }
 
 bool take_back(unsigned worker, Batch& batch, unsigned call) {
@@ -182,7 +181,7 @@ void reset_after_fork() {
     if (carrier == here.carrier) continue;
     for (std::atomic<Batch*>& slot : carrier->open) slot.store(nullptr, std::memory_order_relaxed);
     carrier->n_open.store(0, std::memory_order_relaxed);
-    carrier->sleeper.asleep.store(0, std::memory_order_relaxed);
+    carrier->sleeper.word.cancel();
     carrier->hungry.store(nullptr, std::memory_order_relaxed);
   }
   host::forget_cores();

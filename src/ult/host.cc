@@ -51,24 +51,20 @@ bool core_to_spare(unsigned active) {
 }
 
 void sleep(Sleeper& sleeper) {
-  while (sleeper.asleep.load(std::memory_order_acquire)) {
+  while (sleeper.word.is_set()) {
     if (sleeper.thread.load(std::memory_order_relaxed)) {
       if (roost_block() == 0) continue;
       // [sleep-2] before the kernel looks at the word: who changed it later sees this.
       sleeper.thread.store(0, std::memory_order_seq_cst);
     }
-    kernel::futex_wait(&sleeper.asleep, 1);
+    kernel::futex_wait(&sleeper.word.asleep, 1);
   }
 }
 
 void wake(Sleeper& sleeper) {
-  // [sleep-1] The waker has changed what the sleeper waits for; the sleeper looks at that after it
-  // has set `asleep`. Both are sequentially consistent, so one of them sees the other.
-  if (!sleeper.asleep.load(std::memory_order_seq_cst)) return;
-  if (!sleeper.asleep.exchange(0, std::memory_order_seq_cst)) return;
+  if (!sleeper.word.end()) return;
   std::uint32_t thread = sleeper.thread.load(std::memory_order_seq_cst);  // [sleep-2]
-  if (!thread || roost_unblock(thread) != 0)
-    kernel::futex_wake_one(&sleeper.asleep);
+  if (!thread || roost_unblock(thread) != 0) kernel::futex_wake_one(&sleeper.word.asleep);
 }
 
 std::uint32_t own_thread() { return with_roost() ? roost_self() : 0; }
