@@ -1,5 +1,5 @@
-// Model of light threads: tickets of a batch, waiting for a condition, the sleep of a carrier, and the
-// arrival tree of a team's barrier.
+// Model of light threads: tickets of a batch, waiting for a condition, the sleep of a carrier, and
+// the arrival tree of a team's barrier.
 #include "check.h"
 #include "omp/barrier.h"
 #include "ult/batch.h"
@@ -144,8 +144,8 @@ int main() {
   check.fails_without<TicketsModel>({Take::orderings, "ult/batch.h", "open"},
                                     rl::test_result_data_race, 100000);
   check.holds<WaitModel>("waiting: no wake-up is lost", 100000);
-  check.fails_without<WaitModel>({Take::fence, "ult/wait_list.h", "push"},
-                                 rl::test_result_deadlock, 100000);
+  check.fails_without<WaitModel>({Take::fence, "ult/wait_list.h", "push"}, rl::test_result_deadlock,
+                                 100000);
   check.holds<SleepModel>("sleep: a carrier that was given something does not sleep", 100000);
   check.fails_without<SleepModel>({Take::fence, "ult/sleep_word.h", "announce"},
                                   rl::test_result_deadlock, 100000);

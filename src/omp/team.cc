@@ -3,6 +3,7 @@
 
 #include "omp/levels.h"
 #include "omp/task_pool.h"
+#include "ult/watch.h"
 
 namespace roost::omp {
 namespace {
@@ -54,7 +55,13 @@ void run_part(Team& team, Member& member) {
   void* before = ult::here.local;
   ult::here.local = &member;
   begin_member(member);
-  team.region.invoke(team, member);
+  if (team.light.load(std::memory_order_relaxed)) {
+    const ult::Batch* inside = ult::set_inside(&team);
+    team.region.invoke(team, member);
+    ult::set_inside(inside);
+  } else {
+    team.region.invoke(team, member);
+  }
   ult::here.local = before;
 }
 
@@ -184,7 +191,8 @@ unsigned team_size(const Member& opener, unsigned threads) {
   const Icvs& icvs = opener.task->icvs;
   if (static_cast<std::int32_t>(opener.team->active_level) >= icvs.max_active_levels) return 1;
   auto size = threads ? threads : static_cast<unsigned>(icvs.threads);
-  if (size > static_cast<unsigned>(icvs.thread_limit)) size = static_cast<unsigned>(icvs.thread_limit);
+  if (size > static_cast<unsigned>(icvs.thread_limit))
+    size = static_cast<unsigned>(icvs.thread_limit);
   if (size > ult::kMaxCalls) size = ult::kMaxCalls;
   return size ? size : 1;
 }
@@ -205,6 +213,7 @@ Team& begin_region(const Region& region) {
   team.icvs = opener.task->icvs;
   inherit_by_level(team.icvs, team.level);
   team.n_sent = 0;
+  team.light.store(false, std::memory_order_relaxed);
   team.cancelled.store(0, std::memory_order_relaxed);
   team.singles.store(0, std::memory_order_relaxed);
   team.parent.store(outer.level ? &outer : nullptr, std::memory_order_relaxed);
@@ -218,9 +227,12 @@ Team& begin_region(const Region& region) {
       send_members(team, true);
     }
     if (team.n_sent + 1 < size) {
+      team.light.store(true, std::memory_order_relaxed);
       team.tickets.open(team.n_sent + 1, size);
       ult::show(carrier, team);
       ult::call_for_help(team);
+      ult::watch();
+      team.was_inside = ult::set_inside(&team);
     }
   }
   ult::here.local = &team.members[0];
@@ -233,7 +245,8 @@ void end_region() {
   Team& team = *master.team;
   ult::Carrier& carrier = *ult::here.carrier;
   if (team.size > 1) {
-    for (unsigned number; (number = team.tickets.take()) != ult::kNoCall;) run_in_place(team, number);
+    for (unsigned number; (number = team.tickets.take()) != ult::kNoCall;)
+      run_in_place(team, number);
     if (!on_os_threads(team)) {
       for (unsigned i = team.n_sent; i-- > 0;)
         if (ult::take_back(team.sent[i], team, i + 1)) run_in_place(team, i + 1);
@@ -245,7 +258,10 @@ void end_region() {
   };
   if (!over()) ult::wait_until(team.done, tasks_of(team), over, [&] { return run_task(master); });
   if (team.size > 1) {
-    if (team.n_sent + 1 < team.size) ult::hide(carrier, team);
+    if (team.light.load(std::memory_order_relaxed)) {
+      ult::set_inside(team.was_inside);
+      ult::hide(carrier, team);
+    }
     team.round.fetch_add(1, std::memory_order_seq_cst);  // [help-1]
     team.done.wake_all();
     for (unsigned spins = 1; team.helpers.load(std::memory_order_seq_cst); ++spins) {
@@ -269,9 +285,7 @@ void parallel(const Region& region) {
 
 bool team_barrier(Member& member) {
   Team& team = *member.team;
-  auto cancelled = [&] {
-    return team.cancelled.load(std::memory_order_relaxed) & kCancelParallel;
-  };
+  auto cancelled = [&] { return team.cancelled.load(std::memory_order_relaxed) & kCancelParallel; };
   if (team.size == 1) {
     auto done = [&] { return !team.unfinished.load(std::memory_order_acquire); };
     if (!done()) ult::wait_until(team.done, tasks_of(team), done, [&] { return run_task(member); });

@@ -3,9 +3,9 @@
 
 #include <pthread.h>
 
-#include "ult/kernel.h"
 #include "ult/carriers.h"
 #include "ult/context.h"
+#include "ult/kernel.h"
 
 namespace roost::ult {
 
@@ -77,6 +77,15 @@ void collect_woken(Carrier& carrier) {
   }
 }
 
+void step(Carrier& carrier) {
+  carrier.steps.store(carrier.steps.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+}
+
+void show_inside(Carrier& carrier) {
+  auto* light = static_cast<volatile unsigned char*>(carrier.light);
+  *light = carrier.current->inside != nullptr;
+}
+
 // On the new strand, right after a switch.
 void arrive(Carrier& carrier) {
   if (Strand* retired = carrier.retired) {
@@ -84,6 +93,8 @@ void arrive(Carrier& carrier) {
     retired->next = carrier.spare;
     carrier.spare = retired;
   }
+  step(carrier);
+  show_inside(carrier);
 }
 
 void switch_to(Carrier& carrier, Strand* to) {
@@ -184,6 +195,7 @@ void begin_on_fresh_strand(Carrier& carrier, const Call& call, const Batch* unde
   strand->call = call.number;
   strand->under = under;
   strand->local = nullptr;
+  strand->inside = nullptr;
   switch_to(carrier, strand);
 }
 
@@ -277,6 +289,36 @@ bool suspend(Waiter& waiter, const Batch* under, bool pieces) {
     }
     idle(carrier, under, pieces, patience);
   }
+}
+
+const Batch* set_inside(const Batch* batch) {
+  Carrier& own = *here.carrier;
+  const Batch* before = own.current->inside;
+  own.current->inside = batch;
+  step(own);
+  show_inside(own);
+  return before;
+}
+
+int let_other_run() {
+  Carrier* own = here.carrier;
+  if (!own) return 0;
+  Strand* self = own->current;
+  collect_woken(*own);
+  // Calls first: all strands of a team that spins are ready all the time.
+  for (const Batch* batch = self->inside; batch;
+       batch = batch->parent.load(std::memory_order_relaxed)) {
+    Call call;
+    if (!find_call(*own, batch, call)) continue;
+    own->ready.push(self);
+    begin_on_fresh_strand(*own, call, batch);
+    return 1;
+  }
+  Strand* woken = own->ready.pop();
+  if (!woken) return 0;
+  own->ready.push(self);
+  switch_to(*own, woken);
+  return 1;
 }
 
 void yield() {

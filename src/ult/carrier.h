@@ -6,8 +6,8 @@
 // what they were; calls that have not begun belong to nobody and go to whoever has time.
 //
 // Who waits does something else meanwhile, in this order: another strand of this carrier that has
-// been woken; a call that nobody has begun, if it descends from the batch the waiting one names; and
-// with nothing to do it polls for a while, then sleeps. Only descendants are begun: the waiting
+// been woken; a call that nobody has begun, if it descends from the batch the waiting one names;
+// and with nothing to do it polls for a while, then sleeps. Only descendants are begun: the waiting
 // strand may hold what a stranger would spin for, and who never began holds nothing.
 //
 // The protocols (wake-ups, mail, sleep) are argued in ult/PROTOCOL.md; labels [wake-n], [mail-n].
@@ -30,8 +30,9 @@ struct Carrier;
 struct Strand {
   void* stack_pointer = nullptr;  // while it is suspended
   Carrier* carrier = nullptr;
-  Strand* next = nullptr;  // in a queue or a list: a strand is in one at a time
-  void* local = nullptr;   // what the layer above keeps for it: `here.local` while it runs
+  Strand* next = nullptr;         // in a queue or a list: a strand is in one at a time
+  void* local = nullptr;          // what the layer above keeps for it: `here.local` while it runs
+  const Batch* inside = nullptr;  // the batch whose call it is in, as set_inside() said
   // The call it was begun for, and what it may begin after that.
   Batch* batch = nullptr;
   unsigned call = 0;
@@ -73,10 +74,12 @@ inline constexpr unsigned kOpenBatches = 8;
 
 struct alignas(kCoreStride) Carrier {
   // What others write.
-  std::atomic<Strand*> woken{nullptr};   // a stack: strands that were made ready elsewhere
-  std::atomic<std::uint64_t> mail{0};    // pool workers: see Mail
+  std::atomic<Strand*> woken{nullptr};  // a stack: strands that were made ready elsewhere
+  std::atomic<std::uint64_t> mail{0};   // pool workers: see Mail
   Sleeper sleeper;
   std::atomic<const Batch*> hungry{nullptr};  // while it sleeps: what it may begin
+  // How often it has gone from one thing to the next, for the watch (ult/watch.cc); a hint.
+  std::atomic<std::uint32_t> steps{0};
 
   // What it shows to others.
   alignas(kCoreStride) std::atomic<Batch*> open[kOpenBatches] = {};
@@ -89,10 +92,15 @@ struct alignas(kCoreStride) Carrier {
   Strand* retired = nullptr;  // left by the switch under way: free once it is over
   Strand* spare = nullptr;    // stacks for calls to come
   unsigned index = 0;
-  unsigned victim = 0;  // where it looked last for something to do
-  unsigned glance = 0;  // and whether there is something
+  unsigned victim = 0;   // where it looked last for something to do
+  unsigned glance = 0;   // and whether there is something
   bool counted = false;  // among the active ones
-  void* user = nullptr;  // what the layer above keeps for the carrier
+  // Roost's flag for the thread (roost/roost.h, light threads): whether the running strand is
+  // inside a batch with light members. A byte of our own where there is no Roost.
+  unsigned char* light = nullptr;
+  unsigned char own_light = 0;
+  std::atomic<std::uint32_t> thread{0};  // the roost_thread, or 0
+  void* user = nullptr;                  // what the layer above keeps for the carrier
 };
 
 // The calling thread's carrier; makes it one at the first call. Never null.
@@ -138,8 +146,8 @@ extern constinit std::atomic<Nanoseconds> patience_limit;
 // Whether this carrier has anything to do but poll: woken strands, or calls under `under`. Looks at
 // one other carrier each time.
 bool has_other_work(Carrier& carrier, const Batch* under);
-// Suspends the caller's strand, whose `waiter` is or was in a list, and does other things until it is
-// woken: true. With `pieces`, false as soon as `under` has pieces of work for it.
+// Suspends the caller's strand, whose `waiter` is or was in a list, and does other things until it
+// is woken: true. With `pieces`, false as soon as `under` has pieces of work for it.
 bool suspend(Waiter& waiter, const Batch* under, bool pieces);
 
 // What a waiting strand may do meanwhile.
@@ -190,21 +198,29 @@ void yield();
 // carrier that opened it. False if there is no room: its owner alone runs it.
 bool show(Carrier& carrier, Batch& batch);
 void hide(Carrier& carrier, Batch& batch);
-// Wakes a sleeping carrier that may begin calls of the batch, or do its pieces of work, if there is a
-// core for it.
+// Wakes a sleeping carrier that may begin calls of the batch, or do its pieces of work, if there is
+// a core for it.
 void call_for_help(const Batch& batch);
 
 // Workers are carriers that wait for calls sent to them by name, and otherwise take what is open.
 // They are made when they are first needed, and stay.
 // At least `count` workers, if the system has so many threads; returns how many there are.
 unsigned ensure_workers(unsigned count);
-// Sends call `call` of the batch to a worker that listens. `even_asleep`: also to one that has to be
-// woken. False if it does not listen.
+// Sends call `call` of the batch to a worker that listens. `even_asleep`: also to one that has to
+// be woken. False if it does not listen.
 bool send(unsigned worker, Batch& batch, unsigned call, bool even_asleep);
 // Whether it would have to be woken.
 bool asleep(unsigned worker);
 // Takes back what was sent and has not been begun. False if it has.
 bool take_back(unsigned worker, Batch& batch, unsigned call);
+
+// Says of which batch with light members the running strand executes a call (null: of none), for
+// the case that it waits by spinning: siblings on its carrier then run, and calls of that batch, or
+// those around it, are begun there. Returns what was said before.
+const Batch* set_inside(const Batch* batch);
+// What Roost calls in a strand that spins (roost_light_threads); also in the middle of a signal
+// handler, never in this library's own code.
+int let_other_run();
 
 // ---- The whole process --------------------------------------------------------------------------
 

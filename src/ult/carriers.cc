@@ -4,6 +4,7 @@
 #include <pthread.h>
 
 #include "ult/spin_lock.h"
+#include "ult/watch.h"
 
 namespace roost::ult {
 
@@ -46,6 +47,9 @@ void end_thread(void* argument) {
   auto* carrier = static_cast<Carrier*>(argument);
   if (carrier_ends) carrier_ends(*carrier);
   count_out(*carrier);
+  *carrier->light = 0;
+  carrier->light = &carrier->own_light;
+  carrier->thread.store(0, std::memory_order_relaxed);
   here = {};
   SpinGuard guard(table_lock);
   carrier->user = ended;
@@ -66,6 +70,9 @@ Carrier& become_carrier() {
   Carrier* carrier = take_record();
   if (!carrier) out_of_memory("a thread's record");
   carrier->root.carrier = carrier;
+  carrier->root.inside = nullptr;
+  carrier->thread.store(host::own_thread(), std::memory_order_relaxed);
+  carrier->light = host::light_flag(carrier->own_light);
   carrier->current = &carrier->root;
   carrier->victim = carrier->glance = carrier->index;
   here.carrier = carrier;
@@ -126,6 +133,8 @@ void call_for_help(const Batch& batch) {
   }
 }
 
+unsigned workers_count() { return n_workers.load(std::memory_order_acquire); }
+
 unsigned ensure_workers(unsigned count) {
   unsigned have = n_workers.load(std::memory_order_acquire);
   if (have >= count) return have;
@@ -185,6 +194,11 @@ void reset_after_fork() {
     carrier->hungry.store(nullptr, std::memory_order_relaxed);
   }
   host::forget_cores();
+  if (Carrier* own = here.carrier) {
+    own->thread.store(host::own_thread(), std::memory_order_relaxed);
+    own->light = host::light_flag(own->own_light);
+  }
+  watch_after_fork();
 }
 
 }  // namespace roost::ult

@@ -33,6 +33,13 @@ bool core_to_spare(unsigned active);
 
 // The caller's roost_thread, 0 if it has none.
 std::uint32_t own_thread();
+// The byte by which Roost knows that the calling thread runs light threads; `own` where it does not
+// schedule the thread.
+unsigned char* light_flag(unsigned char& own);
+// Has Roost look whether a thread waits by spinning. False if nobody can.
+bool suspect(std::uint32_t thread);
+// The calling thread runs seldom and may never wait for a core.
+void leave_scheduling();
 // By the thread itself: sleeps until woken. The caller has announced it and looked once more at
 // what it waits for.
 void sleep(Sleeper& sleeper);

@@ -26,12 +26,11 @@ struct SleepWord {
 
   bool is_set() const { return asleep.load(std::memory_order_acquire) != 0; }
 
-  // By whoever has given the carrier something: whether it is the one to wake it. A fence and a load
-  // if it is awake.
+  // By whoever has given the carrier something: whether it is the one to wake it. A fence and a
+  // load if it is awake.
   bool end() {
     W::fence();  // [sleep-1]
-    return asleep.load(std::memory_order_relaxed) &&
-           asleep.exchange(0, std::memory_order_seq_cst);
+    return asleep.load(std::memory_order_relaxed) && asleep.exchange(0, std::memory_order_seq_cst);
   }
 };
 
