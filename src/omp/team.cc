@@ -171,6 +171,12 @@ void send_members(Team& team, bool strictly) {
   }
 }
 
+// Whether more threads want cores than there are. If not, a worker that listens has a core.
+bool crowded() {
+  return ult::active_carriers.load(std::memory_order_relaxed) > ult::host::cores() ||
+         ult::host::others_wait();
+}
+
 void run_in_place(Team& team, unsigned number) {
   run_part(team, team.members[number]);
   arrive_at_end(team);
@@ -200,6 +206,7 @@ unsigned team_size(const Member& opener, unsigned threads) {
 Team& begin_region(const Region& region) {
   Member& opener = self();
   ult::Carrier& carrier = *ult::here.carrier;
+  ult::host::pass_point();
   unsigned size = team_size(opener, region.threads);
   Team& outer = *opener.team;
   Team& team = take_team(carrier, size);
@@ -220,17 +227,21 @@ Team& begin_region(const Region& region) {
   if (size > 1) {
     team.remaining.store(size - 1, std::memory_order_relaxed);
     bool strictly = on_os_threads(team);
+    bool spinning = !strictly && is_spinning(region.function);
     if (outer.active_level == 0) {
       ult::count_in(carrier);
-      send_members(team, strictly);
+      if (strictly || !crowded()) send_members(team, strictly);
     } else if (strictly) {
       send_members(team, true);
     }
     if (team.n_sent + 1 < size) {
       team.light.store(true, std::memory_order_relaxed);
       team.tickets.open(team.n_sent + 1, size);
-      ult::show(carrier, team);
-      ult::call_for_help(team);
+      team.spins.store(false, std::memory_order_relaxed);
+      if (!spinning) {
+        ult::show(carrier, team);
+        ult::call_for_help(team);
+      }
       ult::watch();
       team.was_inside = ult::set_inside(&team);
     }
@@ -259,6 +270,7 @@ void end_region() {
   if (!over()) ult::wait_until(team.done, tasks_of(team), over, [&] { return run_task(master); });
   if (team.size > 1) {
     if (team.light.load(std::memory_order_relaxed)) {
+      if (team.spins.load(std::memory_order_relaxed)) remember_spinning(team.region.function);
       ult::set_inside(team.was_inside);
       ult::hide(carrier, team);
     }

@@ -304,6 +304,7 @@ int let_other_run() {
   Carrier* own = here.carrier;
   if (!own) return 0;
   Strand* self = own->current;
+  if (self->inside) self->inside->spins.store(true, std::memory_order_relaxed);
   collect_woken(*own);
   // Calls first: all strands of a team that spins are ready all the time.
   for (const Batch* batch = self->inside; batch;

@@ -100,6 +100,7 @@ struct alignas(kCoreStride) Carrier {
   unsigned char* light = nullptr;
   unsigned char own_light = 0;
   std::atomic<std::uint32_t> thread{0};  // the roost_thread, or 0
+  std::int32_t tid = 0;                  // the kernel's number
   void* user = nullptr;                  // what the layer above keeps for the carrier
 };
 

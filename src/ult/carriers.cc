@@ -3,6 +3,7 @@
 
 #include <pthread.h>
 
+#include "ult/kernel.h"
 #include "ult/spin_lock.h"
 #include "ult/watch.h"
 
@@ -72,6 +73,7 @@ Carrier& become_carrier() {
   carrier->root.carrier = carrier;
   carrier->root.inside = nullptr;
   carrier->thread.store(host::own_thread(), std::memory_order_relaxed);
+  carrier->tid = kernel::gettid();
   carrier->light = host::light_flag(carrier->own_light);
   carrier->current = &carrier->root;
   carrier->victim = carrier->glance = carrier->index;
@@ -196,6 +198,7 @@ void reset_after_fork() {
   host::forget_cores();
   if (Carrier* own = here.carrier) {
     own->thread.store(host::own_thread(), std::memory_order_relaxed);
+    own->tid = kernel::gettid();
     own->light = host::light_flag(own->own_light);
   }
   watch_after_fork();
