@@ -166,7 +166,20 @@ bool take_back(unsigned worker, Batch& batch, unsigned call) {
                                                std::memory_order_acquire);
 }
 
+void lock_before_fork() {
+  table_lock.acquire();
+  workers_lock.acquire();
+  lock_permanent();
+}
+
+void unlock_after_fork() {
+  unlock_permanent();
+  workers_lock.release();
+  table_lock.release();
+}
+
 void reset_after_fork() {
+  unlock_permanent();
   table_lock.reset();
   workers_lock.reset();
   n_workers.store(0, std::memory_order_relaxed);
@@ -176,10 +189,13 @@ void reset_after_fork() {
   }
   sleeping_carriers.store(0, std::memory_order_relaxed);
   active_carriers.store(here.carrier && here.carrier->counted ? 1 : 0, std::memory_order_relaxed);
-  // The other threads' carriers show nothing any more; their records are not used again.
+  if (Carrier* own = here.carrier) {
+    own->ready = {};
+    own->woken.store(nullptr, std::memory_order_relaxed);
+  }
+  // Nobody shows anything any more; the other threads' records are not used again.
   for (unsigned i = 0; i < carriers_count(); ++i) {
     Carrier* carrier = carrier_at(i);
-    if (carrier == here.carrier) continue;
     for (std::atomic<Batch*>& slot : carrier->open) slot.store(nullptr, std::memory_order_relaxed);
     carrier->n_open.store(0, std::memory_order_relaxed);
     carrier->sleeper.asleep.store(0, std::memory_order_relaxed);
