@@ -6,8 +6,8 @@
 // what they were; calls that have not begun belong to nobody and go to whoever has time.
 //
 // Who waits does something else meanwhile, in this order: another strand of this carrier that has
-// been woken; a call that nobody has begun, if it descends from the batch the waiting one names;
-// and with nothing to do it polls for a while, then sleeps. Only descendants are begun: the waiting
+// been woken; a call that nobody has begun, if it descends from the batch the waiting one names; and
+// with nothing to do it polls for a while, then sleeps. Only descendants are begun: the waiting
 // strand may hold what a stranger would spin for, and who never began holds nothing.
 //
 // The protocols (wake-ups, mail, sleep) are argued in ult/PROTOCOL.md; labels [wake-n], [mail-n].
@@ -72,8 +72,8 @@ inline constexpr unsigned kOpenBatches = 8;
 
 struct alignas(kCoreStride) Carrier {
   // What others write.
-  std::atomic<Strand*> woken{nullptr};  // a stack: strands that were made ready elsewhere
-  std::atomic<std::uint64_t> mail{0};   // pool workers: see Mail
+  std::atomic<Strand*> woken{nullptr};   // a stack: strands that were made ready elsewhere
+  std::atomic<std::uint64_t> mail{0};    // pool workers: see Mail
   Sleeper sleeper;
   std::atomic<const Batch*> hungry{nullptr};  // while it sleeps: what it may begin
 
@@ -88,8 +88,8 @@ struct alignas(kCoreStride) Carrier {
   Strand* retired = nullptr;  // left by the switch under way: free once it is over
   Strand* spare = nullptr;    // stacks for calls to come
   unsigned index = 0;
-  unsigned victim = 0;   // where it looked last for something to do
-  unsigned glance = 0;   // and whether there is something
+  unsigned victim = 0;  // where it looked last for something to do
+  unsigned glance = 0;  // and whether there is something
   bool counted = false;  // among the active ones
   void* user = nullptr;  // what the layer above keeps for the carrier
 };
@@ -148,8 +148,8 @@ extern constinit std::atomic<Nanoseconds> patience_limit;
 // Whether this carrier has anything to do but poll: woken strands, or calls under `under`. Looks at
 // one other carrier each time.
 bool has_other_work(Carrier& carrier, const Batch* under);
-// Suspends the caller's strand, whose `waiter` is or was in a list, and does other things until it
-// is woken: true. With `pieces`, false as soon as `under` has pieces of work for it.
+// Suspends the caller's strand, whose `waiter` is or was in a list, and does other things until it is
+// woken: true. With `pieces`, false as soon as `under` has pieces of work for it.
 bool suspend(Waiter& waiter, const Batch* under, bool pieces);
 
 // What a waiting strand may do meanwhile.
@@ -200,16 +200,16 @@ void yield();
 // carrier that opened it. False if there is no room: its owner alone runs it.
 bool show(Carrier& carrier, Batch& batch);
 void hide(Carrier& carrier, Batch& batch);
-// Wakes a sleeping carrier that may begin calls of the batch, or do its pieces of work, if there is
-// a core for it.
+// Wakes a sleeping carrier that may begin calls of the batch, or do its pieces of work, if there is a
+// core for it.
 void call_for_help(const Batch& batch);
 
 // Workers are carriers that wait for calls sent to them by name, and otherwise take what is open.
 // They are made when they are first needed, and stay.
 // At least `count` workers, if the system has so many threads; returns how many there are.
 unsigned ensure_workers(unsigned count);
-// Sends call `call` of the batch to a worker that listens. `even_asleep`: also to one that has to
-// be woken. False if it does not listen.
+// Sends call `call` of the batch to a worker that listens. `even_asleep`: also to one that has to be
+// woken. False if it does not listen.
 bool send(unsigned worker, Batch& batch, unsigned call, bool even_asleep);
 // Whether it would have to be woken.
 bool asleep(unsigned worker);
