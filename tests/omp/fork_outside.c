@@ -1,4 +1,5 @@
 // Children of fork use OpenMP at once, though the parent's threads were at work a moment ago.
+// roost only: libgomp's children wait for threads they do not have, libomp's regions are serial.
 #include <omp.h>
 #include <stdio.h>
 #include <sys/wait.h>
@@ -15,7 +16,10 @@ static int work(int threads) {
       count += 1;
     }
 #pragma omp critical
-    count += 10;
+    {
+#pragma omp atomic
+      count += 10;
+    }
   }
   return count == threads * 13;
 }
