@@ -211,6 +211,13 @@ unsigned ensure_workers(unsigned count);
 bool send(unsigned worker, Batch& batch, unsigned call, bool even_asleep);
 // Whether it would have to be woken.
 bool asleep(unsigned worker);
+// Whether it cannot take a call now, but soon: its thread begins, or it runs a call of `batch`, all of
+// whose calls the caller knows to have done their work.
+bool will_listen(unsigned worker, const Batch& batch);
+// Workers that get the same calls of the same batch each time it is opened belong to it. claim() is
+// false if the worker belongs to another.
+bool claim(unsigned worker);
+void unclaim(unsigned worker);
 // Takes back what was sent and has not been begun. False if it has.
 bool take_back(unsigned worker, Batch& batch, unsigned call);
 

@@ -20,6 +20,7 @@ constinit Carrier* ended = nullptr;  // to be used again; linked by `user`
 constinit SpinLock table_lock;
 
 constinit std::atomic<Carrier*> workers[kMaxCarriers] = {};
+constinit std::atomic<bool> claimed[kMaxCarriers] = {};
 constinit std::atomic<unsigned> n_workers{0};
 constinit SpinLock workers_lock;
 
@@ -167,6 +168,14 @@ bool asleep(unsigned worker) {
   return carrier && carrier->sleeper.word.is_set();
 }
 
+bool will_listen(unsigned worker, const Batch& batch) {
+  Carrier* carrier = workers[worker].load(std::memory_order_acquire);
+  return !carrier || Mail(carrier->mail.load(std::memory_order_relaxed)).runs_call_of(batch);
+}
+
+bool claim(unsigned worker) { return !claimed[worker].exchange(true, std::memory_order_relaxed); }
+void unclaim(unsigned worker) { claimed[worker].store(false, std::memory_order_relaxed); }
+
 bool take_back(unsigned worker, Batch& batch, unsigned call) {
   Carrier* carrier = workers[worker].load(std::memory_order_relaxed);
   std::uint64_t expected = Mail(&batch, call).word;
@@ -195,6 +204,7 @@ void reset_after_fork() {
     if (!worker.load(std::memory_order_relaxed)) break;
     worker.store(nullptr, std::memory_order_relaxed);
   }
+  for (std::atomic<bool>& claim : claimed) claim.store(false, std::memory_order_relaxed);
   sleeping_carriers.store(0, std::memory_order_relaxed);
   active_carriers.store(here.carrier && here.carrier->counted ? 1 : 0, std::memory_order_relaxed);
   if (Carrier* own = here.carrier) {
