@@ -3,6 +3,7 @@
 
 #include "omp/levels.h"
 #include "omp/task_pool.h"
+#include "ult/kernel.h"
 #include "ult/watch.h"
 
 namespace roost::omp {
@@ -89,7 +90,9 @@ void grow(Team& team, unsigned size) {
   auto* members = ult::permanent_array<Member>(capacity);
   auto* nodes = ult::permanent_array<ArrivalNode<RealWorld>>(arrival_nodes(capacity));
   auto* sent = ult::permanent_array<std::uint16_t>(capacity);
-  if (!members || !nodes || !sent) ult::out_of_memory("a team");
+  auto* own = ult::permanent_array<std::uint16_t>(capacity);
+  if (!members || !nodes || !sent || !own) ult::out_of_memory("a team");
+  for (unsigned i = 0; i < team.capacity; ++i) own[i] = team.own[i];
   for (unsigned i = 0; i < capacity; ++i) {
     new (&members[i]) Member;
     members[i].number = i;
@@ -101,6 +104,7 @@ void grow(Team& team, unsigned size) {
   team.members = members;
   team.barrier.nodes = nodes;
   team.sent = sent;
+  team.own = own;
   team.capacity = capacity;
 }
 
@@ -141,31 +145,21 @@ Root& root_of(ult::Carrier& carrier) {
 
 // ---- Who runs the members -----------------------------------------------------------------------
 
-// Sends members to workers, from the first on. Strictly: each to a thread of its own, always the
-// same for the same number while nobody else has it.
-void send_members(Team& team, bool strictly) {
+// Sends members to workers that listen, from the first on.
+void send_members(Team& team) {
   unsigned wanted = team.size - 1;
-  if (!strictly && wanted >= ult::host::cores()) wanted = ult::host::cores() - 1;
+  if (wanted >= ult::host::cores()) wanted = ult::host::cores() - 1;
   if (!wanted) return;
   unsigned workers = ult::ensure_workers(wanted);
-  bool spare = strictly;
-  bool asked = strictly;
-  for (unsigned worker = 0; team.n_sent < wanted; ++worker) {
-    if (worker == workers) {
-      if (!strictly) break;
-      workers = ult::ensure_workers(worker + 1);
-      if (worker == workers) break;  // no more threads to be had: the rest become light
-    }
+  bool spare = false;
+  bool asked = false;
+  for (unsigned worker = 0; team.n_sent < wanted && worker < workers; ++worker) {
     unsigned number = team.n_sent + 1;
     bool sent = ult::send(worker, team, number, spare);
     if (!sent && !asked && ult::asleep(worker)) {
       asked = true;
       spare = ult::host::core_to_spare(ult::active_carriers.load(std::memory_order_relaxed));
       sent = spare && ult::send(worker, team, number, true);
-    }
-    for (unsigned tries = 0; strictly && !sent && tries < 4096; ++tries) {
-      cpu_pause();  // it has just done its part of another region, or its thread begins
-      sent = ult::send(worker, team, number, true);
     }
     if (sent) team.sent[team.n_sent++] = static_cast<std::uint16_t>(worker);
   }
@@ -175,6 +169,53 @@ void send_members(Team& team, bool strictly) {
 bool crowded() {
   return ult::active_carriers.load(std::memory_order_relaxed) > ult::host::cores() ||
          ult::host::others_wait();
+}
+
+// To a worker that may not listen yet: as long as it will for certain, and else for so long that it
+// must be at work for somebody else.
+bool send_patiently(Team& team, unsigned worker, unsigned number) {
+  constexpr unsigned kLookEvery = 64;
+  constexpr Nanoseconds kLongest = 100'000'000;
+  Nanoseconds until = 0;
+  for (unsigned tries = 1; !ult::send(worker, team, number, true); ++tries) {
+    cpu_pause();
+    if (tries % kLookEvery != 0) continue;
+    ult::host::yield();
+    if (ult::will_listen(worker, team)) continue;
+    Nanoseconds now = ult::kernel::now();
+    if (!until) until = now + kLongest;
+    if (now > until) return false;
+  }
+  return true;
+}
+
+// A worker that belongs to nobody, and now to the team. False if there are no more threads.
+bool claim_worker(Team& team, unsigned number) {
+  for (unsigned worker = 0;; ++worker) {
+    if (ult::ensure_workers(worker + 1) <= worker) return false;
+    if (!ult::claim(worker)) continue;
+    if (ult::send(worker, team, number, true) ||
+        (ult::will_listen(worker, team) && send_patiently(team, worker, number))) {
+      team.own[number - 1] = static_cast<std::uint16_t>(worker + 1);
+      return true;
+    }
+    ult::unclaim(worker);
+  }
+}
+
+// Sends each member to an OS thread of its own, the same for the same number each time:
+// thread-local variables are to be found again. Of the last region of this team all is done but the
+// way back.
+void send_to_own_threads(Team& team) {
+  for (unsigned number = 1; number < team.size; ++number) {
+    unsigned own = team.own[number - 1];
+    if (own && !send_patiently(team, own - 1, number)) {
+      ult::unclaim(own - 1);
+      own = team.own[number - 1] = 0;
+    }
+    if (!own && !claim_worker(team, number)) return;  // the rest become light
+    team.sent[team.n_sent++] = static_cast<std::uint16_t>(team.own[number - 1] - 1);
+  }
 }
 
 void run_in_place(Team& team, unsigned number) {
@@ -230,9 +271,11 @@ Team& begin_region(const Region& region) {
     bool spinning = !strictly && is_spinning(region.function);
     if (outer.active_level == 0) {
       ult::count_in(carrier);
-      if (strictly || !crowded()) send_members(team, strictly);
-    } else if (strictly) {
-      send_members(team, true);
+    }
+    if (strictly) {
+      send_to_own_threads(team);
+    } else if (outer.active_level == 0 && !crowded()) {
+      send_members(team);
     }
     if (team.n_sent + 1 < size) {
       team.light.store(true, std::memory_order_relaxed);

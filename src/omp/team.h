@@ -87,6 +87,9 @@ struct Team : ult::Batch {
   // What was sent to workers: member i + 1 to worker sent[i]. Of the master alone.
   std::uint16_t* sent = nullptr;
   std::uint32_t n_sent = 0;
+  // Where members have OS threads of their own: the worker of member i + 1, counted from 1; 0: none
+  // yet. Kept from region to region.
+  std::uint16_t* own = nullptr;
   // Not every member has an OS thread of its own. Settled when those that have may run already.
   std::atomic<bool> light{false};
   const ult::Batch* was_inside = nullptr;  // of the master, before

@@ -356,7 +356,8 @@ void work_for_ever(Carrier& carrier) {
     Mail mail(carrier.mail.load(std::memory_order_acquire));
     if (mail.is_call()) {
       std::uint64_t expected = mail.word;
-      if (carrier.mail.compare_exchange_strong(expected, Mail::kBusy, std::memory_order_acquire)) {
+      if (carrier.mail.compare_exchange_strong(expected, mail.word | Mail::kRunning,
+                                               std::memory_order_acquire)) {
         mail.batch()->run(mail.batch(), mail.call());
         carrier.mail.store(Mail::kListening, std::memory_order_seq_cst);
       }

@@ -212,6 +212,13 @@ unsigned ensure_workers(unsigned count);
 bool send(unsigned worker, Batch& batch, unsigned call, bool even_asleep);
 // Whether it would have to be woken.
 bool asleep(unsigned worker);
+// Whether it cannot take a call now, but soon: its thread begins, or it runs a call of `batch`, all of
+// whose calls the caller knows to have done their work.
+bool will_listen(unsigned worker, const Batch& batch);
+// Workers that get the same calls of the same batch each time it is opened belong to it. claim() is
+// false if the worker belongs to another.
+bool claim(unsigned worker);
+void unclaim(unsigned worker);
 // Takes back what was sent and has not been begun. False if it has.
 bool take_back(unsigned worker, Batch& batch, unsigned call);
 
@@ -234,7 +241,11 @@ void count_out(Carrier& carrier);
 extern constinit std::atomic<std::size_t> light_stack_bytes;
 extern constinit std::atomic<std::size_t> worker_stack_bytes;
 
-// After fork, in the child: the caller's thread is the only one.
+// Around a fork: nobody is changing what the locks of this layer guard meanwhile.
+void lock_before_fork();
+void unlock_after_fork();
+// After fork, in the child, instead of unlocking: the caller's strand is the only one. Neither the
+// others of its carrier nor calls that had not begun go on here: they do in the parent.
 void reset_after_fork();
 
 }  // namespace roost::ult

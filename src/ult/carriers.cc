@@ -21,6 +21,7 @@ constinit Carrier* ended = nullptr;  // to be used again; linked by `user`
 constinit SpinLock table_lock;
 
 constinit std::atomic<Carrier*> workers[kMaxCarriers] = {};
+constinit std::atomic<bool> claimed[kMaxCarriers] = {};
 constinit std::atomic<unsigned> n_workers{0};
 constinit SpinLock workers_lock;
 
@@ -169,6 +170,14 @@ bool asleep(unsigned worker) {
   return carrier && carrier->sleeper.word.is_set();
 }
 
+bool will_listen(unsigned worker, const Batch& batch) {
+  Carrier* carrier = workers[worker].load(std::memory_order_acquire);
+  return !carrier || Mail(carrier->mail.load(std::memory_order_relaxed)).runs_call_of(batch);
+}
+
+bool claim(unsigned worker) { return !claimed[worker].exchange(true, std::memory_order_relaxed); }
+void unclaim(unsigned worker) { claimed[worker].store(false, std::memory_order_relaxed); }
+
 bool take_back(unsigned worker, Batch& batch, unsigned call) {
   Carrier* carrier = workers[worker].load(std::memory_order_relaxed);
   std::uint64_t expected = Mail(&batch, call).word;
@@ -176,7 +185,20 @@ bool take_back(unsigned worker, Batch& batch, unsigned call) {
                                                std::memory_order_acquire);
 }
 
+void lock_before_fork() {
+  table_lock.acquire();
+  workers_lock.acquire();
+  lock_permanent();
+}
+
+void unlock_after_fork() {
+  unlock_permanent();
+  workers_lock.release();
+  table_lock.release();
+}
+
 void reset_after_fork() {
+  unlock_permanent();
   table_lock.reset();
   workers_lock.reset();
   n_workers.store(0, std::memory_order_relaxed);
@@ -184,12 +206,17 @@ void reset_after_fork() {
     if (!worker.load(std::memory_order_relaxed)) break;
     worker.store(nullptr, std::memory_order_relaxed);
   }
+  for (std::atomic<bool>& claim : claimed) claim.store(false, std::memory_order_relaxed);
   sleeping_carriers.store(0, std::memory_order_relaxed);
   active_carriers.store(here.carrier && here.carrier->counted ? 1 : 0, std::memory_order_relaxed);
-  // The other threads' carriers show nothing any more; their records are not used again.
+  if (Carrier* own = here.carrier) {
+    own->ready = {};
+    own->woken.store(nullptr, std::memory_order_relaxed);
+    own->current->inside = nullptr;
+  }
+  // Nobody shows anything any more; the other threads' records are not used again.
   for (unsigned i = 0; i < carriers_count(); ++i) {
     Carrier* carrier = carrier_at(i);
-    if (carrier == here.carrier) continue;
     for (std::atomic<Batch*>& slot : carrier->open) slot.store(nullptr, std::memory_order_relaxed);
     carrier->n_open.store(0, std::memory_order_relaxed);
     carrier->sleeper.word.cancel();
