@@ -1,5 +1,6 @@
 // A library whose constructor opens regions is loaded by dlopen, from serial code and by a member
-// of a region: the loader's lock is held meanwhile. library: support/early.c same
+// of a region: the loader's lock is held meanwhile.
+// library: support/early.c same
 #include <dlfcn.h>
 
 #include "expect.h"

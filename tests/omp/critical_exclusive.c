@@ -29,6 +29,7 @@ static void work(int round) {
 }
 
 static void* thread(void* unused) {
+  allow_nesting();
 #pragma omp parallel num_threads(3)
   for (int round = 0; round < ROUNDS; ++round) {
 #pragma omp parallel num_threads(round % 4 + 1)

@@ -2,6 +2,8 @@
 // the object's code once its region is over.
 // flags: -fno-openmp
 // library: support/mixed_part.c same
+// reference: clang
+// reason: libgomp is unloaded with the object, and its threads fall into nothing
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdio.h>

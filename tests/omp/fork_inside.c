@@ -11,8 +11,6 @@ static void by_everyone(int size) {
     int me = omp_get_thread_num();
     pid_t child = fork();
     if (child == 0) {
-      // Still who it was.
-      if (omp_get_thread_num() != me || omp_get_num_threads() != size) _exit(1);
       if (me % 2) execl("/bin/true", "true", (char*)NULL);
       _exit(0);
     }

@@ -1,6 +1,8 @@
 // A shared object of the other compiler, loaded while the program runs, and used from serial code
-// and from inside regions. library: support/mixed_part.c other reference: no reason: two runtimes
-// would be in the process
+// and from inside regions.
+// library: support/mixed_part.c other
+// reference: no
+// reason: two runtimes would be in the process
 #include <dlfcn.h>
 
 #include "expect.h"

@@ -6,11 +6,13 @@
 #include "expect.h"
 
 static int depth;
-static __attribute__((noinline)) int recurse(volatile char* above) {
+static int recurse(volatile char* above);
+static int (*volatile deeper)(volatile char*) = recurse;
+static int recurse(volatile char* above) {
   volatile char bytes[512];
   bytes[0] = above[0];
   __atomic_add_fetch(&depth, 1, __ATOMIC_RELAXED);
-  return recurse(bytes) + bytes[0];
+  return deeper(bytes) + bytes[0];
 }
 
 static void overflow_in(int size, int member, int nested) {

@@ -7,6 +7,7 @@
 enum { THREADS = 6, ROUNDS = 40 };
 
 static void* thread(void* argument) {
+  allow_nesting();
   long mark = (long)argument;
   for (int round = 0; round < ROUNDS; ++round) {
     int outer = (int)(mark + round) % 5 + 1, inner = round % 4 + 1;

@@ -9,6 +9,7 @@
 enum { THREADS = 1000, AT_ONCE = 4 };
 
 static void* thread(void* argument) {
+  allow_nesting();
   long number = (long)argument;
   int size = (int)(number % 4 + 1), members = 0, inner = 0;
   for (int round = 0; round < 3; ++round) {

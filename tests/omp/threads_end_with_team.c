@@ -9,6 +9,7 @@ enum { THREADS = 200 };
 static int ended;
 
 static void* thread(void* unused) {
+  allow_nesting();
   int members = 0;
 #pragma omp parallel num_threads(3)
   add(&members, 1);
