@@ -14,14 +14,14 @@ enum class Bind : std::uint8_t { no = 0, yes = 1, primary = 2, close = 3, spread
 
 // The variables of a data environment: each task has its own, from the task that created it.
 struct Icvs {
-  std::int32_t threads = 1;             // nthreads-var, for regions the task opens
+  std::int32_t threads = 1;  // nthreads-var, for regions the task opens
   std::int32_t thread_limit = 0x7fff'ffff;
   std::int32_t max_active_levels = 0x7fff'ffff;
   std::int32_t default_device = 0;
-  std::int64_t chunk = 0;               // run-sched-var; 0: the schedule's own
+  std::int64_t chunk = 0;  // run-sched-var; 0: the schedule's own
   Schedule schedule = Schedule::static_;
   bool monotonic = false;
-  bool dynamic = false;                 // dyn-var
+  bool dynamic = false;  // dyn-var
   Bind bind = Bind::no;
 };
 
@@ -33,13 +33,13 @@ struct Settings {
   Icvs initial;
   std::int32_t threads_by_level[kMaxListed] = {};  // OMP_NUM_THREADS
   int n_threads_by_level = 0;
-  Bind bind_by_level[kMaxListed] = {};             // OMP_PROC_BIND
+  Bind bind_by_level[kMaxListed] = {};  // OMP_PROC_BIND
   int n_bind_by_level = 0;
-  std::size_t stack_bytes = 0;        // OMP_STACKSIZE; 0: the system's
-  bool cancellation = false;          // OMP_CANCELLATION
-  std::int32_t max_task_priority = 0; // OMP_MAX_TASK_PRIORITY
-  std::int32_t num_teams = 0;         // OMP_NUM_TEAMS
-  std::int32_t teams_thread_limit = 0;// OMP_TEAMS_THREAD_LIMIT
+  std::size_t stack_bytes = 0;          // OMP_STACKSIZE; 0: the system's
+  bool cancellation = false;            // OMP_CANCELLATION
+  std::int32_t max_task_priority = 0;   // OMP_MAX_TASK_PRIORITY
+  std::int32_t num_teams = 0;           // OMP_NUM_TEAMS
+  std::int32_t teams_thread_limit = 0;  // OMP_TEAMS_THREAD_LIMIT
   enum class Wait : std::uint8_t { unset, active, passive } wait = Wait::unset;
   // ROOST_OMP_LEVELS: regions nested less deep always run on OS threads. Negative: decided case by
   // case (docs/user/openmp.md).

@@ -1,10 +1,9 @@
 // LLVM's entry points: parallel regions, barriers and critical sections.
-#include "omp/kmpc.h"
-
 #include <cstdarg>
 #include <utility>
 
 #include "omp/export.h"
+#include "omp/kmpc.h"
 #include "omp/lock.h"
 #include "omp/team.h"
 

@@ -1,9 +1,9 @@
 // A lock of four bytes on which light threads wait without their OS thread: free when zero, so any
 // zeroed word of a program can be one. Not recursive.
 //
-// Uncontended it costs one atomic operation each way. Waiters queue by address (omp/lock.cc), oldest
-// first; the lock is handed to nobody: who releases it wakes the oldest, who tries again, so a
-// running thread may take it in between.
+// Uncontended it costs one atomic operation each way. Waiters queue by address (omp/lock.cc),
+// oldest first; the lock is handed to nobody: who releases it wakes the oldest, who tries again, so
+// a running thread may take it in between.
 #pragma once
 
 #include <atomic>

@@ -3,6 +3,7 @@
 
 #include "omp/levels.h"
 #include "omp/task_pool.h"
+#include "ult/watch.h"
 
 namespace roost::omp {
 namespace {
@@ -28,7 +29,6 @@ ult::Meanwhile tasks_of(Team& team) { return {.under = &team, .pieces = true}; }
 void wake_for_tasks(const ult::Batch* batch) {
   // Both lists: waiting in a barrier, and at the end.
   auto& team = const_cast<Team&>(static_cast<const Team&>(*batch));
-  RealWorld::fence();
   team.barrier.gate.wake_all();
   team.done.wake_all();
 }
@@ -48,14 +48,20 @@ void stay_and_help(Team& team, Member& member, std::uint32_t round) {
 
 void arrive_at_end(Team& team) {
   // [end-1] What the member did is visible to the master.
-  if (team.remaining.fetch_sub(1, std::memory_order_seq_cst) == 1) team.done.wake_all();
+  if (team.remaining.fetch_sub(1, std::memory_order_acq_rel) == 1) team.done.wake_all();
 }
 
 void run_part(Team& team, Member& member) {
   void* before = ult::here.local;
   ult::here.local = &member;
   begin_member(member);
-  team.region.invoke(team, member);
+  if (team.light.load(std::memory_order_relaxed)) {
+    const ult::Batch* inside = ult::set_inside(&team);
+    team.region.invoke(team, member);
+    ult::set_inside(inside);
+  } else {
+    team.region.invoke(team, member);
+  }
   ult::here.local = before;
 }
 
@@ -185,7 +191,8 @@ unsigned team_size(const Member& opener, unsigned threads) {
   const Icvs& icvs = opener.task->icvs;
   if (static_cast<std::int32_t>(opener.team->active_level) >= icvs.max_active_levels) return 1;
   auto size = threads ? threads : static_cast<unsigned>(icvs.threads);
-  if (size > static_cast<unsigned>(icvs.thread_limit)) size = static_cast<unsigned>(icvs.thread_limit);
+  if (size > static_cast<unsigned>(icvs.thread_limit))
+    size = static_cast<unsigned>(icvs.thread_limit);
   if (size > ult::kMaxCalls) size = ult::kMaxCalls;
   return size ? size : 1;
 }
@@ -206,6 +213,7 @@ Team& begin_region(const Region& region) {
   team.icvs = opener.task->icvs;
   inherit_by_level(team.icvs, team.level);
   team.n_sent = 0;
+  team.light.store(false, std::memory_order_relaxed);
   team.cancelled.store(0, std::memory_order_relaxed);
   team.singles.store(0, std::memory_order_relaxed);
   team.parent.store(outer.level ? &outer : nullptr, std::memory_order_relaxed);
@@ -219,9 +227,12 @@ Team& begin_region(const Region& region) {
       send_members(team, true);
     }
     if (team.n_sent + 1 < size) {
+      team.light.store(true, std::memory_order_relaxed);
       team.tickets.open(team.n_sent + 1, size);
       ult::show(carrier, team);
       ult::call_for_help(team);
+      ult::watch();
+      team.was_inside = ult::set_inside(&team);
     }
   }
   ult::here.local = &team.members[0];
@@ -234,7 +245,8 @@ void end_region() {
   Team& team = *master.team;
   ult::Carrier& carrier = *ult::here.carrier;
   if (team.size > 1) {
-    for (unsigned number; (number = team.tickets.take()) != ult::kNoCall;) run_in_place(team, number);
+    for (unsigned number; (number = team.tickets.take()) != ult::kNoCall;)
+      run_in_place(team, number);
     if (!on_os_threads(team)) {
       for (unsigned i = team.n_sent; i-- > 0;)
         if (ult::take_back(team.sent[i], team, i + 1)) run_in_place(team, i + 1);
@@ -246,7 +258,10 @@ void end_region() {
   };
   if (!over()) ult::wait_until(team.done, tasks_of(team), over, [&] { return run_task(master); });
   if (team.size > 1) {
-    if (team.n_sent + 1 < team.size) ult::hide(carrier, team);
+    if (team.light.load(std::memory_order_relaxed)) {
+      ult::set_inside(team.was_inside);
+      ult::hide(carrier, team);
+    }
     team.round.fetch_add(1, std::memory_order_seq_cst);  // [help-1]
     team.done.wake_all();
     for (unsigned spins = 1; team.helpers.load(std::memory_order_seq_cst); ++spins) {
@@ -270,9 +285,7 @@ void parallel(const Region& region) {
 
 bool team_barrier(Member& member) {
   Team& team = *member.team;
-  auto cancelled = [&] {
-    return team.cancelled.load(std::memory_order_relaxed) & kCancelParallel;
-  };
+  auto cancelled = [&] { return team.cancelled.load(std::memory_order_relaxed) & kCancelParallel; };
   if (team.size == 1) {
     auto done = [&] { return !team.unfinished.load(std::memory_order_acquire); };
     if (!done()) ult::wait_until(team.done, tasks_of(team), done, [&] { return run_task(member); });
@@ -285,7 +298,7 @@ bool team_barrier(Member& member) {
     auto done = [&] { return !team.unfinished.load(std::memory_order_acquire); };
     if (!done()) ult::wait_until(barrier.gate, tasks_of(team), done, work);
     // [barrier-2] releases all that the members did before.
-    barrier.epoch.store(epoch + 1, std::memory_order_seq_cst);
+    barrier.epoch.store(epoch + 1, std::memory_order_release);
     barrier.gate.wake_all();
   } else {
     auto released = [&] { return barrier.epoch.load(std::memory_order_acquire) != epoch; };

@@ -1,4 +1,5 @@
-// Worksharing constructs in flight: the state a team shares about a loop, and what each member keeps.
+// Worksharing constructs in flight: the state a team shares about a loop, and what each member
+// keeps.
 #pragma once
 
 #include <atomic>
@@ -21,7 +22,8 @@ inline constexpr unsigned kWorkshares = 8;
 // Shared state of one construct. Members enter constructs in the same order, so the n-th they enter
 // uses slot n modulo kWorkshares.
 struct alignas(kCoreStride) Workshare {
-  std::atomic<std::uint32_t> owner{0};  // which construct, counted from 1, may use it: set when left
+  std::atomic<std::uint32_t> owner{
+      0};  // which construct, counted from 1, may use it: set when left
 };
 
 struct Workshares {

@@ -3,9 +3,9 @@
 
 #include <pthread.h>
 
-#include "ult/kernel.h"
 #include "ult/carriers.h"
 #include "ult/context.h"
+#include "ult/kernel.h"
 
 namespace roost::ult {
 
@@ -54,8 +54,8 @@ void make_ready(Strand* strand) {
   Strand* head = carrier.woken.load(std::memory_order_relaxed);
   do {
     strand->next = head;
-    // [wake-1] The carrier looks at `woken` after it has set `asleep`.
-  } while (!carrier.woken.compare_exchange_weak(head, strand, std::memory_order_seq_cst));
+  } while (!carrier.woken.compare_exchange_weak(head, strand, std::memory_order_release,
+                                                std::memory_order_relaxed));
   host::wake(carrier.sleeper);
 }
 
@@ -77,6 +77,15 @@ void collect_woken(Carrier& carrier) {
   }
 }
 
+void step(Carrier& carrier) {
+  carrier.steps.store(carrier.steps.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+}
+
+void show_inside(Carrier& carrier) {
+  auto* light = static_cast<volatile unsigned char*>(carrier.light);
+  *light = carrier.current->inside != nullptr;
+}
+
 // On the new strand, right after a switch.
 void arrive(Carrier& carrier) {
   if (Strand* retired = carrier.retired) {
@@ -84,6 +93,8 @@ void arrive(Carrier& carrier) {
     retired->next = carrier.spare;
     carrier.spare = retired;
   }
+  step(carrier);
+  show_inside(carrier);
 }
 
 void switch_to(Carrier& carrier, Strand* to) {
@@ -184,6 +195,7 @@ void begin_on_fresh_strand(Carrier& carrier, const Call& call, const Batch* unde
   strand->call = call.number;
   strand->under = under;
   strand->local = nullptr;
+  strand->inside = nullptr;
   switch_to(carrier, strand);
 }
 
@@ -192,8 +204,8 @@ void idle(Carrier& carrier, const Batch* under, bool pieces, Patience& patience)
   if (patience.wait()) return;
   carrier.hungry.store(under, std::memory_order_relaxed);
   carrier.sleeper.thread.store(host::own_thread(), std::memory_order_relaxed);
-  carrier.sleeper.asleep.store(1, std::memory_order_seq_cst);  // [wake-1] [mail-1] [open-1]
-  sleeping_carriers.fetch_add(1, std::memory_order_seq_cst);
+  sleeping_carriers.fetch_add(1, std::memory_order_relaxed);
+  carrier.sleeper.word.announce();  // [sleep-1] [open-1]
   bool counted = carrier.counted;
   count_out(carrier);
   bool something = carrier.woken.load(std::memory_order_seq_cst) ||
@@ -201,7 +213,7 @@ void idle(Carrier& carrier, const Batch* under, bool pieces, Patience& patience)
                    Mail(carrier.mail.load(std::memory_order_seq_cst)).is_call() ||
                    (pieces && under->pieces.load(std::memory_order_seq_cst)) || any_call(under);
   if (something) {
-    carrier.sleeper.asleep.store(0, std::memory_order_relaxed);
+    carrier.sleeper.word.cancel();
   } else {
     host::sleep(carrier.sleeper);
   }
@@ -250,21 +262,7 @@ void strand_main(void* argument) {
 // ---- Waiting ------------------------------------------------------------------------------------
 
 void WaitList::take_and_wake() {
-  Waiter* newest = head_.exchange(nullptr, std::memory_order_seq_cst);
-  Waiter* oldest = nullptr;
-  while (newest) {
-    Waiter* older = newest->next;
-    newest->next = oldest;
-    oldest = newest;
-    newest = older;
-  }
-  while (oldest) {
-    // The record is gone once its strand runs.
-    Waiter* younger = oldest->next;
-    Strand* strand = oldest->strand;
-    make_ready(strand);
-    oldest = younger;
-  }
+  waiters_.take_all([](Strand* strand) { make_ready(strand); });
 }
 
 bool has_other_work(Carrier& carrier, const Batch* under) {
@@ -275,7 +273,7 @@ bool has_other_work(Carrier& carrier, const Batch* under) {
 
 bool suspend(Waiter& waiter, const Batch* under, bool pieces) {
   Carrier& carrier = *here.carrier;
-  Strand* self = waiter.strand;
+  Strand* self = waiter.who;
   Patience patience;
   for (;;) {
     collect_woken(carrier);
@@ -291,6 +289,36 @@ bool suspend(Waiter& waiter, const Batch* under, bool pieces) {
     }
     idle(carrier, under, pieces, patience);
   }
+}
+
+const Batch* set_inside(const Batch* batch) {
+  Carrier& own = *here.carrier;
+  const Batch* before = own.current->inside;
+  own.current->inside = batch;
+  step(own);
+  show_inside(own);
+  return before;
+}
+
+int let_other_run() {
+  Carrier* own = here.carrier;
+  if (!own) return 0;
+  Strand* self = own->current;
+  collect_woken(*own);
+  // Calls first: all strands of a team that spins are ready all the time.
+  for (const Batch* batch = self->inside; batch;
+       batch = batch->parent.load(std::memory_order_relaxed)) {
+    Call call;
+    if (!find_call(*own, batch, call)) continue;
+    own->ready.push(self);
+    begin_on_fresh_strand(*own, call, batch);
+    return 1;
+  }
+  Strand* woken = own->ready.pop();
+  if (!woken) return 0;
+  own->ready.push(self);
+  switch_to(*own, woken);
+  return 1;
 }
 
 void yield() {

@@ -4,6 +4,7 @@
 #include <pthread.h>
 
 #include "ult/spin_lock.h"
+#include "ult/watch.h"
 
 namespace roost::ult {
 
@@ -46,6 +47,9 @@ void end_thread(void* argument) {
   auto* carrier = static_cast<Carrier*>(argument);
   if (carrier_ends) carrier_ends(*carrier);
   count_out(*carrier);
+  *carrier->light = 0;
+  carrier->light = &carrier->own_light;
+  carrier->thread.store(0, std::memory_order_relaxed);
   here = {};
   SpinGuard guard(table_lock);
   carrier->user = ended;
@@ -66,6 +70,9 @@ Carrier& become_carrier() {
   Carrier* carrier = take_record();
   if (!carrier) out_of_memory("a thread's record");
   carrier->root.carrier = carrier;
+  carrier->root.inside = nullptr;
+  carrier->thread.store(host::own_thread(), std::memory_order_relaxed);
+  carrier->light = host::light_flag(carrier->own_light);
   carrier->current = &carrier->root;
   carrier->victim = carrier->glance = carrier->index;
   here.carrier = carrier;
@@ -119,12 +126,14 @@ void call_for_help(const Batch& batch) {
   unsigned n = carriers_count();
   for (unsigned i = 0; i < n; ++i) {
     Carrier* carrier = carrier_at(i);
-    if (!carrier->sleeper.asleep.load(std::memory_order_relaxed)) continue;
+    if (!carrier->sleeper.word.is_set()) continue;
     if (!may_begin(carrier->hungry.load(std::memory_order_relaxed), batch)) continue;
     host::wake(carrier->sleeper);
     return;
   }
 }
+
+unsigned workers_count() { return n_workers.load(std::memory_order_acquire); }
 
 unsigned ensure_workers(unsigned count) {
   unsigned have = n_workers.load(std::memory_order_acquire);
@@ -143,11 +152,10 @@ unsigned ensure_workers(unsigned count) {
 bool send(unsigned worker, Batch& batch, unsigned call, bool even_asleep) {
   Carrier* carrier = workers[worker].load(std::memory_order_acquire);
   if (!carrier) return false;  // its thread has not begun
-  if (!even_asleep && carrier->sleeper.asleep.load(std::memory_order_relaxed)) return false;
+  if (!even_asleep && carrier->sleeper.word.is_set()) return false;
   std::uint64_t expected = Mail::kListening;
-  // [mail-1] sequentially consistent: it looks at its mail after it has set `asleep`.
   if (!carrier->mail.compare_exchange_strong(expected, Mail(&batch, call).word,
-                                             std::memory_order_seq_cst)) {
+                                             std::memory_order_acq_rel)) {
     return false;
   }
   host::wake(carrier->sleeper);
@@ -156,7 +164,7 @@ bool send(unsigned worker, Batch& batch, unsigned call, bool even_asleep) {
 
 bool asleep(unsigned worker) {
   Carrier* carrier = workers[worker].load(std::memory_order_acquire);
-  return carrier && carrier->sleeper.asleep.load(std::memory_order_relaxed);
+  return carrier && carrier->sleeper.word.is_set();
 }
 
 bool take_back(unsigned worker, Batch& batch, unsigned call) {
@@ -182,10 +190,15 @@ void reset_after_fork() {
     if (carrier == here.carrier) continue;
     for (std::atomic<Batch*>& slot : carrier->open) slot.store(nullptr, std::memory_order_relaxed);
     carrier->n_open.store(0, std::memory_order_relaxed);
-    carrier->sleeper.asleep.store(0, std::memory_order_relaxed);
+    carrier->sleeper.word.cancel();
     carrier->hungry.store(nullptr, std::memory_order_relaxed);
   }
   host::forget_cores();
+  if (Carrier* own = here.carrier) {
+    own->thread.store(host::own_thread(), std::memory_order_relaxed);
+    own->light = host::light_flag(own->own_light);
+  }
+  watch_after_fork();
 }
 
 }  // namespace roost::ult

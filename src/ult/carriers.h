@@ -10,6 +10,7 @@ inline constexpr unsigned kMaxCarriers = 16384;
 // Carriers are never taken off the table: one whose thread has ended waits there for the next.
 unsigned carriers_count();
 Carrier* carrier_at(unsigned index);
+unsigned workers_count();
 
 // Carriers that sleep or are about to. [open-1] Counted before a carrier looks for open batches the
 // last time; whoever opens one looks at this afterwards.

@@ -1,18 +1,18 @@
 // The few kernel services the OpenMP library uses, through libc.
 //
-// Not through os/sys.h, whose system calls are instructions of their own: under `roost run` an object
-// that has such is watched by trap (preload/trap.h), and every one of its calls costs microseconds.
-// Libc's entry points are what Roost sees. errno stays what it was.
+// Not through os/sys.h, whose system calls are instructions of their own: under `roost run` an
+// object that has such is watched by trap (preload/trap.h), and every one of its calls costs
+// microseconds. Libc's entry points are what Roost sees. errno stays what it was.
 #pragma once
-
-#include <cerrno>
-#include <cstdint>
-#include <ctime>
 
 #include <linux/futex.h>
 #include <sched.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+#include <cerrno>
+#include <cstdint>
+#include <ctime>
 
 #include "base/types.h"
 

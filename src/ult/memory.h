@@ -17,7 +17,7 @@ T* permanent_array(std::size_t count) {
 
 // A stack with a guard page below it.
 struct Stack {
-  char* low = nullptr;  // the guard page
+  char* low = nullptr;    // the guard page
   std::size_t bytes = 0;  // with the guard page
   char* top() const { return low + bytes; }
 };
