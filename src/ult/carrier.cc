@@ -276,13 +276,19 @@ bool suspend(Waiter& waiter, const Batch* under, bool pieces) {
   Strand* self = waiter.who;
   Patience patience;
   for (;;) {
+    Call call;
+    // Calls of the batch that is waited for come first: once this strand is suspended, its carrier
+    // may have only strands that may not begin them, and so may all others.
+    if (under && under != &kAnything && take_of(*const_cast<Batch*>(under), under, call)) {
+      begin_on_fresh_strand(carrier, call, under);
+      return true;
+    }
     collect_woken(carrier);
     if (Strand* woken = carrier.ready.pop()) {
       if (woken != self) switch_to(carrier, woken);
       return true;  // either way this strand was taken from the ready ones
     }
     if (pieces && under->pieces.load(std::memory_order_relaxed)) return false;
-    Call call;
     if (find_call(carrier, under, call)) {
       begin_on_fresh_strand(carrier, call, under);
       return true;
