@@ -2,6 +2,7 @@
 #include "omp/team.h"
 
 #include "omp/levels.h"
+#include "omp/task_depend.h"
 #include "omp/task_pool.h"
 
 namespace roost::omp {
@@ -18,8 +19,9 @@ void begin_member(Member& member) {
   task.icvs = team.icvs;
   task.team = &team;
   task.parent = team.opener ? team.opener->task : nullptr;
-  task.group = nullptr;
-  task.children.store(0, std::memory_order_relaxed);
+  task.group = team.region.group;
+  task.counts.store(0, std::memory_order_relaxed);
+  if (__builtin_expect(task.depends != nullptr, 0)) forget_dependences(task);
 }
 
 // Work for who waits at the end of the region or in a barrier.
@@ -90,7 +92,9 @@ void grow(Team& team, unsigned size) {
     members[i].team = &team;
     members[i].gtid = i < team.capacity ? team.members[i].gtid
                                         : next_gtid.fetch_add(1, std::memory_order_relaxed);
-    if (i < team.capacity) members[i].deque = team.members[i].deque;
+    if (i >= team.capacity) continue;
+    members[i].deque = team.members[i].deque;
+    members[i].implicit.depends = team.members[i].implicit.depends;
   }
   team.members = members;
   team.barrier.nodes = nodes;
@@ -245,6 +249,10 @@ void end_region() {
            !team.unfinished.load(std::memory_order_acquire);
   };
   if (!over()) ult::wait_until(team.done, tasks_of(team), over, [&] { return run_task(master); });
+  // Of a cancelled region: members have left barriers that others did not come to.
+  if (team.cancelled.load(std::memory_order_relaxed) & kCancelParallel)
+    for (unsigned i = 0; i < arrival_nodes(team.size); ++i)
+      team.barrier.nodes[i].count.store(0, std::memory_order_relaxed);
   if (team.size > 1) {
     if (team.n_sent + 1 < team.size) ult::hide(carrier, team);
     team.round.fetch_add(1, std::memory_order_seq_cst);  // [help-1]
@@ -270,9 +278,12 @@ void parallel(const Region& region) {
 
 bool team_barrier(Member& member) {
   Team& team = *member.team;
+  // [cancel-1] Who cancels the region sets the bit and then wakes the gate. Those who wait here go on to
+  // the end of the region, which waits for all.
   auto cancelled = [&] {
-    return team.cancelled.load(std::memory_order_relaxed) & kCancelParallel;
+    return (team.cancelled.load(std::memory_order_seq_cst) & kCancelParallel) != 0;
   };
+  if (cancelled()) return true;
   if (team.size == 1) {
     auto done = [&] { return !team.unfinished.load(std::memory_order_acquire); };
     if (!done()) ult::wait_until(team.done, tasks_of(team), done, [&] { return run_task(member); });
@@ -288,7 +299,9 @@ bool team_barrier(Member& member) {
     barrier.epoch.store(epoch + 1, std::memory_order_seq_cst);
     barrier.gate.wake_all();
   } else {
-    auto released = [&] { return barrier.epoch.load(std::memory_order_acquire) != epoch; };
+    auto released = [&] {
+      return barrier.epoch.load(std::memory_order_acquire) != epoch || cancelled();
+    };
     ult::wait_until(barrier.gate, tasks_of(team), released, work);
   }
   return cancelled();
