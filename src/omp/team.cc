@@ -2,6 +2,7 @@
 #include "omp/team.h"
 
 #include "omp/levels.h"
+#include "omp/task_depend.h"
 #include "omp/task_pool.h"
 #include "ult/kernel.h"
 #include "ult/watch.h"
@@ -20,8 +21,9 @@ void begin_member(Member& member) {
   task.icvs = team.icvs;
   task.team = &team;
   task.parent = team.opener ? team.opener->task : nullptr;
-  task.group = nullptr;
-  task.children.store(0, std::memory_order_relaxed);
+  task.group = team.region.group;
+  task.counts.store(0, std::memory_order_relaxed);
+  if (__builtin_expect(task.depends != nullptr, 0)) forget_dependences(task);
 }
 
 // Work for who waits at the end of the region or in a barrier.
@@ -99,7 +101,9 @@ void grow(Team& team, unsigned size) {
     members[i].team = &team;
     members[i].gtid = i < team.capacity ? team.members[i].gtid
                                         : next_gtid.fetch_add(1, std::memory_order_relaxed);
-    if (i < team.capacity) members[i].deque = team.members[i].deque;
+    if (i >= team.capacity) continue;
+    members[i].deque = team.members[i].deque;
+    members[i].implicit.depends = team.members[i].implicit.depends;
   }
   team.members = members;
   team.barrier.nodes = nodes;
@@ -311,6 +315,10 @@ void end_region() {
            !team.unfinished.load(std::memory_order_acquire);
   };
   if (!over()) ult::wait_until(team.done, tasks_of(team), over, [&] { return run_task(master); });
+  // Of a cancelled region: members have left barriers that others did not come to.
+  if (team.cancelled.load(std::memory_order_relaxed) & kCancelParallel)
+    for (unsigned i = 0; i < arrival_nodes(team.size); ++i)
+      team.barrier.nodes[i].count.store(0, std::memory_order_relaxed);
   if (team.size > 1) {
     if (team.light.load(std::memory_order_relaxed)) {
       if (team.spins.load(std::memory_order_relaxed)) remember_spinning(team.region.function);
@@ -340,7 +348,12 @@ void parallel(const Region& region) {
 
 bool team_barrier(Member& member) {
   Team& team = *member.team;
-  auto cancelled = [&] { return team.cancelled.load(std::memory_order_relaxed) & kCancelParallel; };
+  // [cancel-1] Who cancels the region sets the bit and then wakes the gate. Those who wait here go on to
+  // the end of the region, which waits for all.
+  auto cancelled = [&] {
+    return (team.cancelled.load(std::memory_order_seq_cst) & kCancelParallel) != 0;
+  };
+  if (cancelled()) return true;
   if (team.size == 1) {
     auto done = [&] { return !team.unfinished.load(std::memory_order_acquire); };
     if (!done()) ult::wait_until(team.done, tasks_of(team), done, [&] { return run_task(member); });
@@ -356,7 +369,9 @@ bool team_barrier(Member& member) {
     barrier.epoch.store(epoch + 1, std::memory_order_release);
     barrier.gate.wake_all();
   } else {
-    auto released = [&] { return barrier.epoch.load(std::memory_order_acquire) != epoch; };
+    auto released = [&] {
+      return barrier.epoch.load(std::memory_order_acquire) != epoch || cancelled();
+    };
     ult::wait_until(barrier.gate, tasks_of(team), released, work);
   }
   return cancelled();

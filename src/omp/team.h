@@ -54,6 +54,7 @@ struct Region {
   void** arguments = nullptr;  // LLVM's microtasks: `data` of them
   unsigned threads = 0;        // num_threads clause; 0: as the ICVs say
   Bind bind = Bind::no;
+  TaskGroup* group = nullptr;  // members begin in it (reductions with the task modifier)
 };
 
 struct Team : ult::Batch {

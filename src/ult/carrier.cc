@@ -203,6 +203,7 @@ void begin_on_fresh_strand(Carrier& carrier, const Call& call, const Batch* unde
 void idle(Carrier& carrier, const Batch* under, bool pieces, Patience& patience) {
   if (patience.wait()) return;
   carrier.hungry.store(under, std::memory_order_relaxed);
+  carrier.wants_pieces.store(pieces, std::memory_order_relaxed);
   carrier.sleeper.thread.store(host::own_thread(), std::memory_order_relaxed);
   sleeping_carriers.fetch_add(1, std::memory_order_relaxed);
   carrier.sleeper.word.announce();  // [sleep-1] [open-1]

@@ -80,6 +80,7 @@ struct alignas(kCoreStride) Carrier {
   std::atomic<const Batch*> hungry{nullptr};  // while it sleeps: what it may begin
   // How often it has gone from one thing to the next, for the watch (ult/watch.cc); a hint.
   std::atomic<std::uint32_t> steps{0};
+  std::atomic<bool> wants_pieces{false};      // and whether it would do pieces of work of that batch
 
   // What it shows to others.
   alignas(kCoreStride) std::atomic<Batch*> open[kOpenBatches] = {};
@@ -199,9 +200,11 @@ void yield();
 // carrier that opened it. False if there is no room: its owner alone runs it.
 bool show(Carrier& carrier, Batch& batch);
 void hide(Carrier& carrier, Batch& batch);
-// Wakes a sleeping carrier that may begin calls of the batch, or do its pieces of work, if there is
-// a core for it.
+// Wakes a sleeping carrier that may begin calls of the batch, if there is a core for it.
 void call_for_help(const Batch& batch);
+// Wakes a sleeping carrier that would do the batch's pieces of work, if there is a core for it. After
+// `pieces` was set.
+void call_for_pieces(const Batch& batch);
 
 // Workers are carriers that wait for calls sent to them by name, and otherwise take what is open.
 // They are made when they are first needed, and stay.

@@ -138,6 +138,21 @@ void call_for_help(const Batch& batch) {
 
 unsigned workers_count() { return n_workers.load(std::memory_order_acquire); }
 
+void call_for_pieces(const Batch& batch) {
+  RealWorld::fence();  // [open-1], as for an open batch
+  if (!sleeping_carriers.load(std::memory_order_relaxed)) return;
+  if (!host::core_to_spare(active_carriers.load(std::memory_order_relaxed))) return;
+  unsigned n = carriers_count();
+  for (unsigned i = 0; i < n; ++i) {
+    Carrier* carrier = carrier_at(i);
+    if (!carrier->sleeper.word.is_set()) continue;
+    if (!carrier->wants_pieces.load(std::memory_order_relaxed)) continue;
+    if (carrier->hungry.load(std::memory_order_relaxed) != &batch) continue;
+    host::wake(carrier->sleeper);
+    return;
+  }
+}
+
 unsigned ensure_workers(unsigned count) {
   unsigned have = n_workers.load(std::memory_order_acquire);
   if (have >= count) return have;
