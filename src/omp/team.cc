@@ -15,7 +15,9 @@ constinit std::atomic<std::int32_t> next_gtid{0};
 void begin_member(Member& member) {
   Team& team = *member.team;
   member.task = &member.implicit;
-  member.workshares = 0;
+  member.workshares = team.workshares.begin;
+  member.loop.workshare = nullptr;
+  member.loop.flags = nullptr;
   member.singles = 0;
   Task& task = member.implicit;
   task.icvs = team.icvs;
@@ -266,6 +268,11 @@ Team& begin_region(const Region& region) {
   inherit_by_level(team.icvs, team.level);
   team.n_sent = 0;
   team.light.store(false, std::memory_order_relaxed);
+  // Of the team's last region: then members may have left constructs in which others were.
+  if (team.cancelled.load(std::memory_order_relaxed) ||
+      team.workshares.torn.load(std::memory_order_relaxed)) {
+    team.workshares.mend();
+  }
   team.cancelled.store(0, std::memory_order_relaxed);
   team.singles.store(0, std::memory_order_relaxed);
   team.parent.store(outer.level ? &outer : nullptr, std::memory_order_relaxed);
@@ -332,6 +339,7 @@ void end_region() {
       cpu_pause();
     }
   }
+  team.workshares.begin = master.workshares;
   Member& opener = *team.opener;
   ult::here.local = &opener;
   if (team.size > 1 && opener.team->active_level == 0) ult::count_out(carrier);
@@ -346,6 +354,18 @@ void parallel(const Region& region) {
   end_region();
 }
 
+namespace {
+
+// At a barrier, with all members there: what was cancelled is over (omp/workshare.h).
+void end_cancelled_constructs(Team& team) {
+  constexpr std::uint32_t kConstructs = kCancelLoop | kCancelSections;
+  if (!(team.cancelled.load(std::memory_order_relaxed) & kConstructs)) return;
+  team.cancelled.fetch_and(~kConstructs, std::memory_order_relaxed);
+  team.workshares.torn.store(true, std::memory_order_relaxed);
+}
+
+}  // namespace
+
 bool team_barrier(Member& member) {
   Team& team = *member.team;
   // [cancel-1] Who cancels the region sets the bit and then wakes the gate. Those who wait here go on to
@@ -357,6 +377,7 @@ bool team_barrier(Member& member) {
   if (team.size == 1) {
     auto done = [&] { return !team.unfinished.load(std::memory_order_acquire); };
     if (!done()) ult::wait_until(team.done, tasks_of(team), done, [&] { return run_task(member); });
+    end_cancelled_constructs(team);
     return cancelled();
   }
   Barrier& barrier = team.barrier;
@@ -365,6 +386,7 @@ bool team_barrier(Member& member) {
   if (arrive(barrier.nodes, team.size, member.number)) {
     auto done = [&] { return !team.unfinished.load(std::memory_order_acquire); };
     if (!done()) ult::wait_until(barrier.gate, tasks_of(team), done, work);
+    end_cancelled_constructs(team);
     // [barrier-2] releases all that the members did before.
     barrier.epoch.store(epoch + 1, std::memory_order_release);
     barrier.gate.wake_all();
