@@ -26,9 +26,9 @@ inline constexpr unsigned kQueuedTasks = 512;
 struct TaskDeque {
   Deque<RealWorld, ExplicitTask, kQueuedTasks> tasks;
   std::uint32_t random = 1;
-  std::uint32_t victim = 0;  // where it last found something
-  std::uint32_t misses = 0;  // looks at some of the others that found nothing
-  std::uint32_t inlined = 0; // new tasks in execution at once, on top of each other
+  std::uint32_t victim = 0;   // where it last found something
+  std::uint32_t misses = 0;   // looks at some of the others that found nothing
+  std::uint32_t inlined = 0;  // new tasks in execution at once, on top of each other
 };
 
 // What members share: tasks with a priority, and those that were made ready by no member at work.
@@ -37,7 +37,8 @@ struct TaskPool {
   std::atomic<std::uint32_t> queued{0};
   ExplicitTask* first = nullptr;  // by priority, then by age
   ExplicitTask* last = nullptr;
-  // Of the region and of a worksharing construct, with LLVM's task modifier (omp/kmpc_reduction.cc).
+  // Of the region and of a worksharing construct, with LLVM's task modifier
+  // (omp/kmpc_reduction.cc).
   struct SharedReduction* reductions[2] = {};
 };
 TaskPool& pool_of(Team& team);

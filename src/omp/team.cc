@@ -368,8 +368,8 @@ void end_cancelled_constructs(Team& team) {
 
 bool team_barrier(Member& member) {
   Team& team = *member.team;
-  // [cancel-1] Who cancels the region sets the bit and then wakes the gate. Those who wait here go on to
-  // the end of the region, which waits for all.
+  // [cancel-1] Who cancels the region sets the bit and then wakes the gate. Those who wait here go
+  // on to the end of the region, which waits for all.
   auto cancelled = [&] {
     return (team.cancelled.load(std::memory_order_seq_cst) & kCancelParallel) != 0;
   };

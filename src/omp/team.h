@@ -31,12 +31,12 @@ struct alignas(kCoreStride) Member {
   std::int32_t gtid = 0;  // LLVM's name for it: unique among all members, and kept
   Task* task = nullptr;   // the one it executes
   Task implicit;
-  LoopState loop;               // of the worksharing construct it is in (omp/workshare.h)
-  std::uint32_t workshares = 0; // number of the next one with shared state
-  std::uint32_t singles = 0;    // how many single constructs
+  LoopState loop;                // of the worksharing construct it is in (omp/workshare.h)
+  std::uint32_t workshares = 0;  // number of the next one with shared state
+  std::uint32_t singles = 0;     // how many single constructs
   ReductionState reduction;
-  CombinedLoop combined;        // the loop of the parallel loop it opens (GCC)
-  TaskDeque* deque = nullptr;   // its explicit tasks; kept (omp/task_pool.h)
+  CombinedLoop combined;       // the loop of the parallel loop it opens (GCC)
+  TaskDeque* deque = nullptr;  // its explicit tasks; kept (omp/task_pool.h)
   // What LLVM's push calls say of the next region.
   unsigned pushed_threads = 0;
   Bind pushed_bind = Bind::no;
