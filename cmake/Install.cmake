@@ -6,6 +6,10 @@ if(TARGET roost_guest)
   # A preload is named by path (libroost.so); programs link by SONAME (libroost.so.0).
   install(TARGETS roost_guest LIBRARY)
 endif()
+if(TARGET roost_omp)
+  install(TARGETS roost_omp LIBRARY)
+  install(FILES ${CMAKE_BINARY_DIR}/lib/libomp_roost.so TYPE LIB)  # a link to it
+endif()
 if(EXISTS ${CMAKE_SOURCE_DIR}/include/roost)
   install(DIRECTORY include/roost TYPE INCLUDE FILES_MATCHING PATTERN "*.h")
 endif()
