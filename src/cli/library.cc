@@ -3,6 +3,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 
 #include "cli/error.h"
@@ -44,21 +45,33 @@ std::string find_library(const Lookup& lookup) {
   return library;
 }
 
-std::string preload_list_without(const std::string& library, const char* users) {
+std::string openmp_library(const std::string& library) {
+  std::string path =
+      (std::filesystem::path(library).parent_path() / "libomp_roost.so").lexically_normal().string();
+  if (access(path.c_str(), R_OK) != 0) {
+    die(kCannotRun, "there is no {}; install Roost completely, or run with --omp host", path);
+  }
+  return path;
+}
+
+std::string preload_list_without(const std::vector<std::string>& own, const char* users) {
   std::string list;
   std::string rest = users ? users : "";
   for (std::size_t start = 0; start < rest.size();) {
     std::size_t end = std::min(rest.find_first_of(" :", start), rest.size());
     std::string entry = rest.substr(start, end - start);
-    if (!entry.empty() && entry != library) list += (list.empty() ? "" : ":") + entry;
+    if (!entry.empty() && std::find(own.begin(), own.end(), entry) == own.end())
+      list += (list.empty() ? "" : ":") + entry;
     start = end + 1;
   }
   return list;
 }
 
-std::string preload_list(const std::string& library, const char* users) {
-  std::string others = preload_list_without(library, users);
-  return others.empty() ? library : library + ":" + others;
+std::string preload_list(const std::vector<std::string>& own, const char* users) {
+  std::string list = preload_list_without(own, users);
+  for (auto library = own.rbegin(); library != own.rend(); ++library)
+    list = list.empty() ? *library : *library + ":" + list;
+  return list;
 }
 
 }  // namespace roost::cli

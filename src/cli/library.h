@@ -13,10 +13,15 @@ namespace roost::cli {
 // it.
 std::string find_library(const Lookup&);
 
-// The value for LD_PRELOAD that has the library first and once, and keeps what the user has there.
-std::string preload_list(const std::string& library, const char* users);
+// The OpenMP runtime that lies beside the library; ends the command with kCannotRun if it does not.
+// Its file has a name that tools which look for OpenMP runtimes by name know (threadpoolctl).
+std::string openmp_library(const std::string& library);
 
-// What the user has in LD_PRELOAD besides the library.
-std::string preload_list_without(const std::string& library, const char* users);
+// The value for LD_PRELOAD that has our own libraries first and once, in this order, and keeps what
+// the user has there.
+std::string preload_list(const std::vector<std::string>& own, const char* users);
+
+// What the user has in LD_PRELOAD besides them.
+std::string preload_list_without(const std::vector<std::string>& own, const char* users);
 
 }  // namespace roost::cli

@@ -14,10 +14,24 @@ std::string found(const std::string& named) {
 }
 
 TEST(Library, is_first_and_once_in_the_preload_list) {
-  EXPECT_EQ(preload_list("/r.so", nullptr), "/r.so");
-  EXPECT_EQ(preload_list("/r.so", ""), "/r.so");
-  EXPECT_EQ(preload_list("/r.so", "/a.so /b.so"), "/r.so:/a.so:/b.so");
-  EXPECT_EQ(preload_list("/r.so", "/a.so:/r.so::/b.so"), "/r.so:/a.so:/b.so");
+  EXPECT_EQ(preload_list({"/r.so"}, nullptr), "/r.so");
+  EXPECT_EQ(preload_list({"/r.so"}, ""), "/r.so");
+  EXPECT_EQ(preload_list({"/r.so"}, "/a.so /b.so"), "/r.so:/a.so:/b.so");
+  EXPECT_EQ(preload_list({"/r.so"}, "/a.so:/r.so::/b.so"), "/r.so:/a.so:/b.so");
+}
+
+TEST(Library, may_be_two) {
+  EXPECT_EQ(preload_list({"/r.so", "/o.so"}, nullptr), "/r.so:/o.so");
+  EXPECT_EQ(preload_list({"/r.so", "/o.so"}, "/a.so:/o.so"), "/r.so:/o.so:/a.so");
+  EXPECT_EQ(preload_list_without({"/r.so", "/o.so"}, "/r.so:/o.so"), "");
+}
+
+TEST(Library, of_openmp_lies_beside_it) {
+  TestRoot root;
+  root.write("libroost.so", "");
+  EXPECT_THROW(openmp_library(root.file("libroost.so")), Failure);
+  root.write("libomp_roost.so", "");
+  EXPECT_EQ(openmp_library(root.file("libroost.so")), root.file("libomp_roost.so"));
 }
 
 TEST(Library, named_by_the_user_is_taken_if_it_can_be_read) {

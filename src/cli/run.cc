@@ -10,6 +10,7 @@
 #include "cli/error.h"
 #include "cli/instance.h"
 #include "cli/library.h"
+#include "cli/openmp.h"
 #include "cli/own_cores.h"
 #include "cli/program.h"
 #include "cli/settings.h"
@@ -106,8 +107,10 @@ void set_variable(const Assignment& assignment) {
 void set_environment(const Settings& settings, const std::string& library, bool may_preload,
                      bool leave) {
   const char* users = std::getenv("LD_PRELOAD");
-  std::string list =
-      may_preload ? preload_list(library, users) : preload_list_without(library, users);
+  std::vector<std::string> own{library};
+  if (may_preload && wants_own_openmp(settings.omp, look_up_own))
+    own.push_back(openmp_library(library));
+  std::string list = may_preload ? preload_list(own, users) : preload_list_without(own, users);
   if (list.empty()) {
     unsetenv("LD_PRELOAD");
   } else {
@@ -204,6 +207,10 @@ Verb add_run(CLI::App& app, const std::vector<std::string>& command) {
        "the program says, or no more than there are cores for, so that\n"
        "calls side by side take a core each. Sums may then differ in\n"
        "their last bits [keep]");
+  text("--omp", options->omp, "auto|roost|host",
+       "Which OpenMP runtime programs get: Roost's own, in place of\n"
+       "libgomp and libomp, or the one they bring [auto: Roost's, unless\n"
+       "the environment asks for a device or a tool of another]");
   verb->add_flag("--stats", options->stats, "When a process ends, print what its threads did");
   verb->add_flag("--no-env", options->leave_environment,
                  "Leave the environment alone: do not ask OpenMP, OpenBLAS and\n"

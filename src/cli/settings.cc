@@ -17,6 +17,7 @@ namespace {
 constexpr const char* kSpinModes[] = {"off", "preempt", "rewrite"};
 constexpr const char* kTrapModes[] = {"off", "auto", "on"};
 constexpr const char* kBlasModes[] = {"keep", "adapt"};
+constexpr const char* kOmpModes[] = {"auto", "roost", "host"};
 
 constexpr PolicyParameter kInstanceParameters[] = {
     {"max_threads", "threads",
@@ -190,6 +191,8 @@ Settings resolve_settings(const RunOptions& options, const Lookup& lookup) {
   check_choice("--trap", settings.trap, kTrapModes);
   settings.blas = options.blas ? options.blas : inherited("ROOST_BLAS");
   check_choice("--blas", settings.blas, kBlasModes);
+  settings.omp = options.omp ? options.omp : inherited("ROOST_OMP");
+  check_choice("--omp", settings.omp, kOmpModes);
   settings.stats = options.stats;
   return settings;
 }
@@ -212,6 +215,7 @@ Assignments settings_environment(const Settings& settings) {
   if (settings.spin) result.push_back({"ROOST_SPIN", *settings.spin});
   if (settings.trap) result.push_back({"ROOST_TRAP", *settings.trap});
   if (settings.blas) result.push_back({"ROOST_BLAS", *settings.blas});
+  if (settings.omp) result.push_back({"ROOST_OMP", *settings.omp});
   if (settings.stats) result.push_back({"ROOST_STATS", "1"});
   return result;
 }

@@ -24,6 +24,7 @@ struct RunOptions {
   std::optional<std::string> spin = {};
   std::optional<std::string> trap = {};
   std::optional<std::string> blas = {};
+  std::optional<std::string> omp = {};
   std::vector<std::string> set = {};  // "param=value"
   bool stats = false;
   bool leave_environment = false;
@@ -40,6 +41,7 @@ struct Settings {
   std::optional<std::string> spin;                  // off, preempt or rewrite
   std::optional<std::string> trap;                  // "off", "auto" or "on"
   std::optional<std::string> blas;                  // keep or adapt
+  std::optional<std::string> omp;                   // auto, roost or host
   bool stats = false;
 };
 
@@ -55,7 +57,7 @@ Settings resolve_settings(const RunOptions&, const Lookup&);
 Assignments settings_environment(const Settings&);
 inline constexpr const char* kSettingVariables[] = {
     "ROOST_INSTANCE", "ROOST_POLICY", "ROOST_CPUS", "ROOST_CORES", "ROOST_QUANTUM_NS",
-    "ROOST_SET",      "ROOST_PIN",    "ROOST_SPIN", "ROOST_TRAP",  "ROOST_BLAS"};
+    "ROOST_SET",      "ROOST_PIN",    "ROOST_SPIN", "ROOST_TRAP",  "ROOST_BLAS", "ROOST_OMP"};
 
 // The assignments of a --set, "quantum=20ms,max_threads=100", apart: names and values.
 std::vector<std::pair<std::string, std::string>> split_assignments(const std::string& list);

@@ -25,14 +25,21 @@ constexpr PassiveWait kPassiveWaits[] = {
     {"I_MPI_THREAD_YIELD", "2", "I_MPI_WAIT_MODE"},  // by sched_yield
 };
 
+constexpr const char* kNamesOfOurs = "ROOST_WAIT_SET";
+
 }  // namespace
 
 Assignments passive_waits(const Lookup& lookup) {
   Assignments changes;
+  const char* before = lookup(kNamesOfOurs);
+  std::string ours = before ? before : "";
   for (const PassiveWait& wait : kPassiveWaits) {
     bool said = lookup(wait.name) || (wait.governed_by && lookup(wait.governed_by));
-    if (!said) changes.push_back({wait.name, wait.value});
+    if (said) continue;
+    changes.push_back({wait.name, wait.value});
+    ours += (ours.empty() ? "" : ",") + std::string(wait.name);
   }
+  if (!ours.empty()) changes.push_back({kNamesOfOurs, ours});
   return changes;
 }
 

@@ -29,6 +29,18 @@ TEST(PassiveWaits, cover_openmp_openblas_and_mpi) {
   }
 }
 
+TEST(PassiveWaits, name_those_that_are_ours_also_when_nested) {
+  auto names = [](const Assignments& changes) -> std::string {
+    return changes.empty() || changes.back().name != "ROOST_WAIT_SET" ? "" : changes.back().value;
+  };
+  std::string first = names(passive_waits(environment({{"OMP_WAIT_POLICY", "active"}})));
+  EXPECT_EQ(first.find("OMP_WAIT_POLICY"), std::string::npos);
+  EXPECT_NE(first.find("OPENBLAS_THREAD_TIMEOUT"), std::string::npos);
+  std::map<std::string, std::string> nested;
+  for (const Assignment& set : passive_waits(environment({}))) nested[set.name] = set.value;
+  EXPECT_EQ(names(passive_waits(environment(nested))), nested["ROOST_WAIT_SET"]);
+}
+
 TEST(PassiveWaits, leave_alone_what_the_user_has_set) {
   Assignments changes = passive_waits(environment({{"OPENBLAS_THREAD_TIMEOUT", ""}}));
   EXPECT_FALSE(sets(changes, "OPENBLAS_THREAD_TIMEOUT"));

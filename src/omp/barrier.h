@@ -1,9 +1,9 @@
 // A team's barrier: arrivals are counted up a tree, the release is one word that all read.
 //
-// Members arrive at nodes of kFanIn; the last one at a node goes on to the node above, so no line is
-// written by more than kFanIn members (two cache misses at 64 cores, three at 192 and up). The last
-// one at the root finishes the team's tasks, then raises the epoch. Members poll it, or wait in the
-// list `gate` (omp/team.cc). PROTOCOL.md argues it, models/barrier.cc checks it.
+// Members arrive at nodes of kFanIn; the last one at a node goes on to the node above, so no line
+// is written by more than kFanIn members (two cache misses at 64 cores, three at 192 and up). The
+// last one at the root finishes the team's tasks, then raises the epoch. Members poll it, or wait
+// in the list `gate` (omp/team.cc). PROTOCOL.md argues it, models/barrier.cc checks it.
 #pragma once
 
 #include <atomic>
@@ -33,14 +33,15 @@ inline constexpr unsigned arrival_nodes(unsigned members) {
 }
 
 // `nodes`: level by level, leaves first. True for the last of `members` to arrive; the counts are
-// zero again then.
-template <class W>
+// zero again then. The model has a smaller fan-in.
+template <class W, unsigned kFanIn = omp::kFanIn>
 bool arrive(ArrivalNode<W>* nodes, unsigned members, unsigned number) {
   for (;;) {
     unsigned width = (members + kFanIn - 1) / kFanIn;
     unsigned node = number / kFanIn;
     unsigned children = node + 1 < width ? kFanIn : members - node * kFanIn;
-    // [barrier-1] what each member did before is visible to the last one, and by [barrier-2] to all.
+    // [barrier-1] what each member did before is visible to the last one, and by [barrier-2] to
+    // all.
     if (nodes[node].count.fetch_add(1, std::memory_order_acq_rel) + 1 != children) return false;
     // Nobody arrives here again before the release.
     nodes[node].count.store(0, std::memory_order_relaxed);

@@ -1,4 +1,5 @@
-// GCC's entry points: parallel regions, barriers and critical sections (libgomp's ABI, gcc 4.2 to 14).
+// GCC's entry points: parallel regions, barriers and critical sections (libgomp's ABI, gcc 4.2 to
+// 14).
 #include "omp/export.h"
 #include "omp/lock.h"
 #include "omp/team.h"

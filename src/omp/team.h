@@ -1,12 +1,12 @@
 // Teams and their members: what a parallel region is while it runs.
 //
 // A team is a batch (ult/batch.h): one call a member. The master runs member 0 where it is, on the
-// stack it has; the others run on workers that were listening, on carriers that had nothing to do, or,
-// if nobody came for them, one after the other on top of the master's stack when it arrives at the
-// end of the region. So a region that finds no core to spare costs little more than its calls.
+// stack it has; the others run on workers that were listening, on carriers that had nothing to do,
+// or, if nobody came for them, one after the other on top of the master's stack when it arrives at
+// the end of the region. So a region that finds no core to spare costs little more than its calls.
 //
-// Teams are kept for the next region of the same carrier, with their members and their gtids, and are
-// never given back: thieves may look at a team that has ended (ult/batch.h).
+// Teams are kept for the next region of the same carrier, with their members and their gtids, and
+// are never given back: thieves may look at a team that has ended (ult/batch.h).
 #pragma once
 
 #include <atomic>
@@ -14,6 +14,7 @@
 
 #include "omp/barrier.h"
 #include "omp/icv.h"
+#include "omp/reduction.h"
 #include "omp/task.h"
 #include "omp/workshare.h"
 #include "ult/carrier.h"
@@ -27,12 +28,14 @@ struct TaskDeque;
 struct alignas(kCoreStride) Member {
   Team* team = nullptr;
   std::uint32_t number = 0;
-  std::int32_t gtid = 0;        // LLVM's name for it: unique among all members, and kept
-  Task* task = nullptr;         // the one it executes
+  std::int32_t gtid = 0;  // LLVM's name for it: unique among all members, and kept
+  Task* task = nullptr;   // the one it executes
   Task implicit;
   LoopState loop;               // of the worksharing construct it is in (omp/workshare.h)
-  std::uint32_t workshares = 0; // how many it has entered in this region, of those with shared state
+  std::uint32_t workshares = 0; // number of the next one with shared state
   std::uint32_t singles = 0;    // how many single constructs
+  ReductionState reduction;
+  CombinedLoop combined;        // the loop of the parallel loop it opens (GCC)
   TaskDeque* deque = nullptr;   // its explicit tasks; kept (omp/task_pool.h)
   // What LLVM's push calls say of the next region.
   unsigned pushed_threads = 0;
@@ -58,14 +61,14 @@ struct Region {
 
 struct Team : ult::Batch {
   Region region;
-  Member* opener = nullptr;       // who encountered the construct; null: an initial thread's team
+  Member* opener = nullptr;  // who encountered the construct; null: an initial thread's team
   Member* members = nullptr;
   std::uint32_t size = 1;
   std::uint32_t capacity = 0;
-  std::uint32_t level = 0;        // nested regions around, this one included
-  std::uint32_t active_level = 0; // of those, with more than one member
-  Icvs icvs;                      // members begin with them
-  Team* next = nullptr;           // among a carrier's free teams
+  std::uint32_t level = 0;         // nested regions around, this one included
+  std::uint32_t active_level = 0;  // of those, with more than one member
+  Icvs icvs;                       // members begin with them
+  Team* next = nullptr;            // among a carrier's free teams
   // teams construct (host): number of leagues and this one's; 1 and 0 outside.
   std::uint32_t league_size = 1;
   std::uint32_t league = 0;
@@ -73,12 +76,12 @@ struct Team : ult::Batch {
   // ---- what members write ----
   // Members that have not come to the end, besides the master.
   alignas(kCoreStride) std::atomic<std::uint32_t> remaining{0};
-  ult::WaitList done;                        // the master, for `remaining` to be zero
-  std::atomic<std::uint32_t> round{0};       // regions this team has ended
-  std::atomic<std::uint32_t> helpers{0};     // workers that look for its tasks after their part
+  ult::WaitList done;                     // the master, for `remaining` to be zero
+  std::atomic<std::uint32_t> round{0};    // regions this team has ended
+  std::atomic<std::uint32_t> helpers{0};  // workers that look for its tasks after their part
   std::atomic<std::uint32_t> cancelled{0};
-  std::atomic<std::uint32_t> singles{0};     // single constructs somebody has entered
-  void* copyprivate = nullptr;               // of the single under way
+  std::atomic<std::uint32_t> singles{0};  // single constructs somebody has entered
+  void* copyprivate = nullptr;            // of the single under way
   alignas(kCoreStride) Barrier barrier;
   alignas(kCoreStride) Workshares workshares;
   TaskPool* tasks = nullptr;                 // made with the first explicit task; kept
@@ -87,11 +90,17 @@ struct Team : ult::Batch {
   // What was sent to workers: member i + 1 to worker sent[i]. Of the master alone.
   std::uint16_t* sent = nullptr;
   std::uint32_t n_sent = 0;
+  // Where members have OS threads of their own: the worker of member i + 1, counted from 1; 0: none
+  // yet. Kept from region to region.
+  std::uint16_t* own = nullptr;
+  // Not every member has an OS thread of its own. Settled when those that have may run already.
+  std::atomic<bool> light{false};
+  const ult::Batch* was_inside = nullptr;  // of the master, before
 };
 
 // What the calling OS thread's carrier keeps for OpenMP (Carrier::user).
 struct Root {
-  Team team;                   // of the initial thread: level 0
+  Team team;  // of the initial thread: level 0
   Member member;
   Team* free_teams = nullptr;  // by last use
 };
@@ -106,8 +115,8 @@ inline Member& self() {
 // How many members a region gets that the member opens now.
 unsigned team_size(const Member& opener, unsigned threads);
 
-// Opens a region: the caller goes on as its member 0. end_region() waits for the others, and for all
-// tasks, and makes the caller the opener again.
+// Opens a region: the caller goes on as its member 0. end_region() waits for the others, and for
+// all tasks, and makes the caller the opener again.
 Team& begin_region(const Region& region);
 void end_region();
 // The whole of it.

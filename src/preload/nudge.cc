@@ -12,6 +12,7 @@
 
 #include "os/sys.h"
 #include "preload/defer_cancellation.h"
+#include "preload/light.h"
 #include "preload/process.h"
 #include "preload/real.h"
 #include "preload/spin_site.h"
@@ -70,13 +71,19 @@ void on_nudge(int, siginfo_t*, void* context) {
   // A thread that was made to share its core before the signal reached it queues for one: it would
   // else spin beside the others for good. (Not where a keeper would have to be started for that.)
   if (!can_park() || !(has_core() || keeper_started())) return;
-  DeferCancellation guard;
   spin::Registers registers = registers_of(*static_cast<ucontext_t*>(context));
-  spin::CodeWindow code;
-  if (!read_code(registers.instruction_pointer, code)) return;
-  spin::WaitProof proof = prove_wait(registers, code, read_carefully, kMaxSteps);
-  if (!proof.waits) return;
-  if (mode == SpinMode::rewrite) rewrite_wait_loop(proof, code);
+  if (in_light_runtime(registers.instruction_pointer)) return;
+  spin::WaitProof proof;
+  {
+    DeferCancellation guard;
+    spin::CodeWindow code;
+    if (!read_code(registers.instruction_pointer, code)) return;
+    proof = prove_wait(registers, code, read_carefully, kMaxSteps);
+    if (!proof.waits) return;
+    if (mode == SpinMode::rewrite) rewrite_wait_loop(proof, code);
+  }
+  if (let_light_sibling_run()) return;
+  DeferCancellation guard;
   yield_after(proof);
 }
 #else
@@ -96,6 +103,8 @@ bool is_default(const struct sigaction& action) {
 }
 
 }  // namespace
+
+int nudge_signal() { return taken.load(std::memory_order_acquire) ? kSignal : 0; }
 
 void nudges_prepare(SpinMode wanted) {
   mode = wanted;

@@ -16,6 +16,9 @@ void nudges_prepare(SpinMode mode);
 void nudges_start();
 void nudges_after_fork();
 
+// The signal, 0 if threads cannot be asked.
+int nudge_signal();
+
 // The program sets an action for `signal`: if it is ours, it is the program's from now on.
 void nudges_give_up(int signal);
 // Answers sigaction(2) in libc's place where the program may go on believing that the default is in

@@ -12,6 +12,7 @@
 #include "preload/futex.h"
 #include "preload/lock.h"
 #include "preload/process.h"
+#include "preload/public_api.h"
 #include "preload/thread.h"
 #include "preload/trap.h"
 #include "preload/wait.h"
@@ -77,6 +78,13 @@ const char* keep_name(char (&copy)[kInstanceNameBytes], const char* name, std::s
 
 }  // namespace
 
+bool find_handle(roost_thread handle, ThreadIndex& index) {
+  index = handle & ((1u << kIndexBits) - 1);
+  std::uint32_t generation = handle >> kIndexBits;
+  if (index >= runtime_segment().header->n_threads) return false;
+  return generation % 2 != 0 && generation_of(runtime_segment().threads[index]) == generation;
+}
+
 ROOST_EXPORT int roost_api_version() { return ROOST_API_VERSION; }
 
 ROOST_EXPORT int roost_active() { return runtime_active(); }
@@ -114,12 +122,10 @@ ROOST_EXPORT int roost_block_until(std::uint64_t deadline_ns) {
 
 ROOST_EXPORT int roost_unblock(roost_thread thread) {
   if (!runtime_active()) return -ENOTCONN;
-  ThreadIndex index = thread & ((1u << kIndexBits) - 1);
+  ThreadIndex index;
+  if (!find_handle(thread, index)) return -ESRCH;
   std::uint32_t generation = thread >> kIndexBits;
-  const Segment& segment = runtime_segment();
-  if (index >= segment.header->n_threads) return -ESRCH;
-  Record& record = segment.threads[index];
-  if (generation % 2 == 0 || generation_of(record) != generation) return -ESRCH;
+  Record& record = runtime_segment().threads[index];
   std::uint32_t word = record.hand_permit.load(std::memory_order_relaxed);
   do {
     if (word >> 1 != generation) return -ESRCH;

@@ -8,10 +8,12 @@
 #include "preload/defer_cancellation.h"
 #include "preload/fork_gate.h"
 #include "preload/function_bounds.h"
+#include "preload/light.h"
 #include "preload/unload.h"
 #include "preload/wait_loads.h"
 #include "sched/keeper.h"
 #include "sched/runtime.h"
+#include "sched/runtime_os.h"
 #include "spin/detour.h"
 
 namespace roost {
@@ -121,6 +123,11 @@ std::uint64_t address(T* pointer) {
   return reinterpret_cast<std::uint64_t>(pointer);
 }
 
+// The same for all threads: initial-exec.
+std::int64_t offset_from_thread_pointer(const void* variable) {
+  return static_cast<const char*>(variable) - static_cast<const char*>(__builtin_thread_pointer());
+}
+
 void assemble_stub(std::uint8_t* page, const Site& site) {
   Assembler stub(page);
   stub.code(0x48, 0x8d, 0x64, 0x24, 0x80);  // lea -128(%rsp), %rsp: past the red zone
@@ -129,7 +136,11 @@ void assemble_stub(std::uint8_t* page, const Site& site) {
   stub.load_rax(address(&queued_hint));
   stub.code(0x48, 0x8b, 0x00);        // mov (%rax), %rax
   stub.code(0x48, 0x83, 0x38, 0x00);  // cmpq $0, (%rax)
-  stub.code(0x75, 17);                // jne: somebody is READY
+  stub.code(0x75, 28);                // jne: somebody is READY
+  stub.code(0x64, 0x80, 0x3c, 0x25);  // cmpb $0, %fs:roost_light
+  stub.number(static_cast<std::uint64_t>(offset_from_thread_pointer(&roost_light)), 4);
+  stub.code(0x00);
+  stub.code(0x75, 17);  // jne: siblings on this thread
   std::uint64_t back = stub.position();
   stub.code(0x58);                                            // pop %rax
   stub.code(0x9d);                                            // popfq
@@ -314,10 +325,13 @@ void put_back(spin::CodeWindow& code, std::uint64_t at, const void* now, const s
 
 void roost_spin_pass(const SpinFrame* frame) {
   if (!can_park()) return;
-  DeferCancellation guard;
   passes.store(passes.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+  if (let_light_sibling_run()) return;
+  DeferCancellation guard;
   if (__builtin_expect(loops_are_left(), 0)) spin_sites_look();  // there may be no keeper
   const Site& site = *frame->site;
+  // A light thread whose siblings have nothing to do, either.
+  if (!runtime_ledger().any_queued()) return;
   if (site.steps <= kShortRound) {
     spin::WaitProof proof =
         prove_wait(registers_of(*frame), site.code, read_directly, 4 * kShortRound);

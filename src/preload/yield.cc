@@ -9,6 +9,7 @@
 
 #include "os/sys.h"
 #include "preload/defer_cancellation.h"
+#include "preload/light.h"
 #include "preload/wait.h"
 #include "preload/wait_loads.h"
 #include "sched/runtime_os.h"
@@ -93,6 +94,7 @@ void yield() {
 }
 
 int roost_yield_from(const YieldFrame* frame) {
+  if (let_light_sibling_run()) return 0;
   if (!can_park()) {
     os::yield();
     return 0;

@@ -3,9 +3,9 @@
 
 #include <pthread.h>
 
-#include "ult/kernel.h"
 #include "ult/carriers.h"
 #include "ult/context.h"
+#include "ult/kernel.h"
 
 namespace roost::ult {
 
@@ -54,8 +54,8 @@ void make_ready(Strand* strand) {
   Strand* head = carrier.woken.load(std::memory_order_relaxed);
   do {
     strand->next = head;
-    // [wake-1] The carrier looks at `woken` after it has set `asleep`.
-  } while (!carrier.woken.compare_exchange_weak(head, strand, std::memory_order_seq_cst));
+  } while (!carrier.woken.compare_exchange_weak(head, strand, std::memory_order_release,
+                                                std::memory_order_relaxed));
   host::wake(carrier.sleeper);
 }
 
@@ -77,6 +77,15 @@ void collect_woken(Carrier& carrier) {
   }
 }
 
+void step(Carrier& carrier) {
+  carrier.steps.store(carrier.steps.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+}
+
+void show_inside(Carrier& carrier) {
+  auto* light = static_cast<volatile unsigned char*>(carrier.light);
+  *light = carrier.current->inside != nullptr;
+}
+
 // On the new strand, right after a switch.
 void arrive(Carrier& carrier) {
   if (Strand* retired = carrier.retired) {
@@ -84,6 +93,8 @@ void arrive(Carrier& carrier) {
     retired->next = carrier.spare;
     carrier.spare = retired;
   }
+  step(carrier);
+  show_inside(carrier);
 }
 
 void switch_to(Carrier& carrier, Strand* to) {
@@ -184,6 +195,7 @@ void begin_on_fresh_strand(Carrier& carrier, const Call& call, const Batch* unde
   strand->call = call.number;
   strand->under = under;
   strand->local = nullptr;
+  strand->inside = nullptr;
   switch_to(carrier, strand);
 }
 
@@ -193,8 +205,8 @@ void idle(Carrier& carrier, const Batch* under, bool pieces, Patience& patience)
   carrier.hungry.store(under, std::memory_order_relaxed);
   carrier.wants_pieces.store(pieces, std::memory_order_relaxed);
   carrier.sleeper.thread.store(host::own_thread(), std::memory_order_relaxed);
-  carrier.sleeper.asleep.store(1, std::memory_order_seq_cst);  // [wake-1] [mail-1] [open-1]
-  sleeping_carriers.fetch_add(1, std::memory_order_seq_cst);
+  sleeping_carriers.fetch_add(1, std::memory_order_relaxed);
+  carrier.sleeper.word.announce();  // [sleep-1] [open-1]
   bool counted = carrier.counted;
   count_out(carrier);
   bool something = carrier.woken.load(std::memory_order_seq_cst) ||
@@ -202,7 +214,7 @@ void idle(Carrier& carrier, const Batch* under, bool pieces, Patience& patience)
                    Mail(carrier.mail.load(std::memory_order_seq_cst)).is_call() ||
                    (pieces && under->pieces.load(std::memory_order_seq_cst)) || any_call(under);
   if (something) {
-    carrier.sleeper.asleep.store(0, std::memory_order_relaxed);
+    carrier.sleeper.word.cancel();
   } else {
     host::sleep(carrier.sleeper);
   }
@@ -251,21 +263,7 @@ void strand_main(void* argument) {
 // ---- Waiting ------------------------------------------------------------------------------------
 
 void WaitList::take_and_wake() {
-  Waiter* newest = head_.exchange(nullptr, std::memory_order_seq_cst);
-  Waiter* oldest = nullptr;
-  while (newest) {
-    Waiter* older = newest->next;
-    newest->next = oldest;
-    oldest = newest;
-    newest = older;
-  }
-  while (oldest) {
-    // The record is gone once its strand runs.
-    Waiter* younger = oldest->next;
-    Strand* strand = oldest->strand;
-    make_ready(strand);
-    oldest = younger;
-  }
+  waiters_.take_all([](Strand* strand) { make_ready(strand); });
 }
 
 bool has_other_work(Carrier& carrier, const Batch* under) {
@@ -276,22 +274,59 @@ bool has_other_work(Carrier& carrier, const Batch* under) {
 
 bool suspend(Waiter& waiter, const Batch* under, bool pieces) {
   Carrier& carrier = *here.carrier;
-  Strand* self = waiter.strand;
+  Strand* self = waiter.who;
   Patience patience;
   for (;;) {
+    Call call;
+    // Calls of the batch that is waited for come first: once this strand is suspended, its carrier
+    // may have only strands that may not begin them, and so may all others.
+    if (under && under != &kAnything && take_of(*const_cast<Batch*>(under), under, call)) {
+      begin_on_fresh_strand(carrier, call, under);
+      return true;
+    }
     collect_woken(carrier);
     if (Strand* woken = carrier.ready.pop()) {
       if (woken != self) switch_to(carrier, woken);
       return true;  // either way this strand was taken from the ready ones
     }
     if (pieces && under->pieces.load(std::memory_order_relaxed)) return false;
-    Call call;
     if (find_call(carrier, under, call)) {
       begin_on_fresh_strand(carrier, call, under);
       return true;
     }
     idle(carrier, under, pieces, patience);
   }
+}
+
+const Batch* set_inside(const Batch* batch) {
+  Carrier& own = *here.carrier;
+  const Batch* before = own.current->inside;
+  own.current->inside = batch;
+  step(own);
+  show_inside(own);
+  return before;
+}
+
+int let_other_run() {
+  Carrier* own = here.carrier;
+  if (!own) return 0;
+  Strand* self = own->current;
+  if (self->inside) self->inside->spins.store(true, std::memory_order_relaxed);
+  collect_woken(*own);
+  // Calls first: all strands of a team that spins are ready all the time.
+  for (const Batch* batch = self->inside; batch;
+       batch = batch->parent.load(std::memory_order_relaxed)) {
+    Call call;
+    if (!find_call(*own, batch, call)) continue;
+    own->ready.push(self);
+    begin_on_fresh_strand(*own, call, batch);
+    return 1;
+  }
+  Strand* woken = own->ready.pop();
+  if (!woken) return 0;
+  own->ready.push(self);
+  switch_to(*own, woken);
+  return 1;
 }
 
 void yield() {
@@ -328,7 +363,8 @@ void work_for_ever(Carrier& carrier) {
     Mail mail(carrier.mail.load(std::memory_order_acquire));
     if (mail.is_call()) {
       std::uint64_t expected = mail.word;
-      if (carrier.mail.compare_exchange_strong(expected, Mail::kBusy, std::memory_order_acquire)) {
+      if (carrier.mail.compare_exchange_strong(expected, mail.word | Mail::kRunning,
+                                               std::memory_order_acquire)) {
         mail.batch()->run(mail.batch(), mail.call());
         carrier.mail.store(Mail::kListening, std::memory_order_seq_cst);
       }

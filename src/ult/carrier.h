@@ -6,8 +6,8 @@
 // what they were; calls that have not begun belong to nobody and go to whoever has time.
 //
 // Who waits does something else meanwhile, in this order: another strand of this carrier that has
-// been woken; a call that nobody has begun, if it descends from the batch the waiting one names; and
-// with nothing to do it polls for a while, then sleeps. Only descendants are begun: the waiting
+// been woken; a call that nobody has begun, if it descends from the batch the waiting one names;
+// and with nothing to do it polls for a while, then sleeps. Only descendants are begun: the waiting
 // strand may hold what a stranger would spin for, and who never began holds nothing.
 //
 // The protocols (wake-ups, mail, sleep) are argued in ult/PROTOCOL.md; labels [wake-n], [mail-n].
@@ -21,6 +21,7 @@
 #include "ult/batch.h"
 #include "ult/host.h"
 #include "ult/memory.h"
+#include "ult/wait_list.h"
 
 namespace roost::ult {
 
@@ -29,8 +30,9 @@ struct Carrier;
 struct Strand {
   void* stack_pointer = nullptr;  // while it is suspended
   Carrier* carrier = nullptr;
-  Strand* next = nullptr;  // in a queue or a list: a strand is in one at a time
-  void* local = nullptr;   // what the layer above keeps for it: `here.local` while it runs
+  Strand* next = nullptr;         // in a queue or a list: a strand is in one at a time
+  void* local = nullptr;          // what the layer above keeps for it: `here.local` while it runs
+  const Batch* inside = nullptr;  // the batch whose call it is in, as set_inside() said
   // The call it was begun for, and what it may begin after that.
   Batch* batch = nullptr;
   unsigned call = 0;
@@ -72,10 +74,12 @@ inline constexpr unsigned kOpenBatches = 8;
 
 struct alignas(kCoreStride) Carrier {
   // What others write.
-  std::atomic<Strand*> woken{nullptr};   // a stack: strands that were made ready elsewhere
-  std::atomic<std::uint64_t> mail{0};    // pool workers: see Mail
+  std::atomic<Strand*> woken{nullptr};  // a stack: strands that were made ready elsewhere
+  std::atomic<std::uint64_t> mail{0};   // pool workers: see Mail
   Sleeper sleeper;
   std::atomic<const Batch*> hungry{nullptr};  // while it sleeps: what it may begin
+  // How often it has gone from one thing to the next, for the watch (ult/watch.cc); a hint.
+  std::atomic<std::uint32_t> steps{0};
   std::atomic<bool> wants_pieces{false};      // and whether it would do pieces of work of that batch
 
   // What it shows to others.
@@ -89,10 +93,16 @@ struct alignas(kCoreStride) Carrier {
   Strand* retired = nullptr;  // left by the switch under way: free once it is over
   Strand* spare = nullptr;    // stacks for calls to come
   unsigned index = 0;
-  unsigned victim = 0;  // where it looked last for something to do
-  unsigned glance = 0;  // and whether there is something
+  unsigned victim = 0;   // where it looked last for something to do
+  unsigned glance = 0;   // and whether there is something
   bool counted = false;  // among the active ones
-  void* user = nullptr;  // what the layer above keeps for the carrier
+  // Roost's flag for the thread (roost/roost.h, light threads): whether the running strand is
+  // inside a batch with light members. A byte of our own where there is no Roost.
+  unsigned char* light = nullptr;
+  unsigned char own_light = 0;
+  std::atomic<std::uint32_t> thread{0};  // the roost_thread, or 0
+  std::int32_t tid = 0;                  // the kernel's number
+  void* user = nullptr;                  // what the layer above keeps for the carrier
 };
 
 // The calling thread's carrier; makes it one at the first call. Never null.
@@ -104,31 +114,20 @@ extern void (*carrier_ends)(Carrier& carrier);
 
 // ---- Waiting ------------------------------------------------------------------------------------
 
-struct Waiter {
-  Strand* strand = nullptr;
-  Waiter* next = nullptr;
-};
+using Waiter = WaiterOf<Strand*>;
 
 // Strands that wait for something to change. Whoever changes it calls wake_all() afterwards.
 class WaitList {
  public:
-  void push(Waiter& waiter) {
-    Waiter* head = head_.load(std::memory_order_relaxed);
-    do {
-      waiter.next = head;
-      // [wait-1] sequentially consistent: the waiter looks at its condition after this, the waker
-      // at the list after it has changed the condition.
-    } while (!head_.compare_exchange_weak(head, &waiter, std::memory_order_seq_cst));
-  }
-  // The condition was changed by a sequentially consistent operation, or a fence came after it.
+  void push(Waiter& waiter) { waiters_.push(waiter); }
+  // After the condition was changed. A fence and a load if nobody waits.
   void wake_all() {
-    if (head_.load(std::memory_order_seq_cst)) take_and_wake();
+    if (waiters_.has_waiters()) take_and_wake();
   }
-  bool empty() const { return !head_.load(std::memory_order_relaxed); }
 
  private:
   void take_and_wake();
-  std::atomic<Waiter*> head_{nullptr};
+  WaitStack<RealWorld, Strand*> waiters_;
 };
 
 // How long one who has nothing to do polls before it sleeps: while that costs nobody a core, and
@@ -149,8 +148,8 @@ extern constinit std::atomic<Nanoseconds> patience_limit;
 // Whether this carrier has anything to do but poll: woken strands, or calls under `under`. Looks at
 // one other carrier each time.
 bool has_other_work(Carrier& carrier, const Batch* under);
-// Suspends the caller's strand, whose `waiter` is or was in a list, and does other things until it is
-// woken: true. With `pieces`, false as soon as `under` has pieces of work for it.
+// Suspends the caller's strand, whose `waiter` is or was in a list, and does other things until it
+// is woken: true. With `pieces`, false as soon as `under` has pieces of work for it.
 bool suspend(Waiter& waiter, const Batch* under, bool pieces);
 
 // What a waiting strand may do meanwhile.
@@ -175,7 +174,7 @@ void wait_until(WaitList& list, Meanwhile meanwhile, Ready&& ready, Work&& work)
     if (!has_other_work(*here.carrier, meanwhile.under) && patience.wait()) continue;
     if (!awaits_wake) {
       awaits_wake = true;
-      waiter.strand = here.carrier->current;
+      waiter.who = here.carrier->current;
       list.push(waiter);
       continue;  // looks once more at both [wait-1]
     }
@@ -211,13 +210,28 @@ void call_for_pieces(const Batch& batch);
 // They are made when they are first needed, and stay.
 // At least `count` workers, if the system has so many threads; returns how many there are.
 unsigned ensure_workers(unsigned count);
-// Sends call `call` of the batch to a worker that listens. `even_asleep`: also to one that has to be
-// woken. False if it does not listen.
+// Sends call `call` of the batch to a worker that listens. `even_asleep`: also to one that has to
+// be woken. False if it does not listen.
 bool send(unsigned worker, Batch& batch, unsigned call, bool even_asleep);
 // Whether it would have to be woken.
 bool asleep(unsigned worker);
+// Whether it cannot take a call now, but soon: its thread begins, or it runs a call of `batch`, all of
+// whose calls the caller knows to have done their work.
+bool will_listen(unsigned worker, const Batch& batch);
+// Workers that get the same calls of the same batch each time it is opened belong to it. claim() is
+// false if the worker belongs to another.
+bool claim(unsigned worker);
+void unclaim(unsigned worker);
 // Takes back what was sent and has not been begun. False if it has.
 bool take_back(unsigned worker, Batch& batch, unsigned call);
+
+// Says of which batch with light members the running strand executes a call (null: of none), for
+// the case that it waits by spinning: siblings on its carrier then run, and calls of that batch, or
+// those around it, are begun there. Returns what was said before.
+const Batch* set_inside(const Batch* batch);
+// What Roost calls in a strand that spins (roost_light_threads); also in the middle of a signal
+// handler, never in this library's own code.
+int let_other_run();
 
 // ---- The whole process --------------------------------------------------------------------------
 
@@ -230,7 +244,11 @@ void count_out(Carrier& carrier);
 extern constinit std::atomic<std::size_t> light_stack_bytes;
 extern constinit std::atomic<std::size_t> worker_stack_bytes;
 
-// After fork, in the child: the caller's thread is the only one.
+// Around a fork: nobody is changing what the locks of this layer guard meanwhile.
+void lock_before_fork();
+void unlock_after_fork();
+// After fork, in the child, instead of unlocking: the caller's strand is the only one. Neither the
+// others of its carrier nor calls that had not begun go on here: they do in the parent.
 void reset_after_fork();
 
 }  // namespace roost::ult

@@ -5,6 +5,7 @@
 #include <sched.h>
 
 #include "base/types.h"
+#include "ult/carrier.h"
 #include "ult/kernel.h"
 
 #define ROOST_OPTIONAL
@@ -51,27 +52,48 @@ bool core_to_spare(unsigned active) {
 }
 
 void sleep(Sleeper& sleeper) {
-  while (sleeper.asleep.load(std::memory_order_acquire)) {
+  while (sleeper.word.is_set()) {
     if (sleeper.thread.load(std::memory_order_relaxed)) {
       if (roost_block() == 0) continue;
       // [sleep-2] before the kernel looks at the word: who changed it later sees this.
       sleeper.thread.store(0, std::memory_order_seq_cst);
     }
-    kernel::futex_wait(&sleeper.asleep, 1);
+    kernel::futex_wait(&sleeper.word.asleep, 1);
   }
 }
 
 void wake(Sleeper& sleeper) {
-  // [sleep-1] The waker has changed what the sleeper waits for; the sleeper looks at that after it
-  // has set `asleep`. Both are sequentially consistent, so one of them sees the other.
-  if (!sleeper.asleep.load(std::memory_order_seq_cst)) return;
-  if (!sleeper.asleep.exchange(0, std::memory_order_seq_cst)) return;
+  if (!sleeper.word.end()) return;
   std::uint32_t thread = sleeper.thread.load(std::memory_order_seq_cst);  // [sleep-2]
-  if (!thread || roost_unblock(thread) != 0)
-    kernel::futex_wake_one(&sleeper.asleep);
+  if (!thread || roost_unblock(thread) != 0) kernel::futex_wake_one(&sleeper.word.asleep);
+}
+
+extern "C" {
+// Where this library's code lies, by the linker.
+extern char __ehdr_start __attribute__((visibility("hidden")));
+extern char etext __attribute__((visibility("hidden")));
+}
+
+unsigned char* light_flag(unsigned char& own) {
+  static constinit std::atomic<bool> registered{false};
+  if (!roost_light_flag || !own_thread()) return &own;
+  if (!registered.exchange(true, std::memory_order_relaxed))
+    roost_light_threads(let_other_run, &__ehdr_start, &etext);
+  return roost_light_flag();
+}
+
+bool suspect(std::uint32_t thread) { return thread && roost_suspect && roost_suspect(thread) == 0; }
+
+void leave_scheduling() {
+  if (roost_detach) roost_detach();
 }
 
 std::uint32_t own_thread() { return with_roost() ? roost_self() : 0; }
+
+void pass_point() {
+  if (roost_core && here.carrier->thread.load(std::memory_order_relaxed) && roost_core() < 0)
+    roost_yield();
+}
 
 void yield() {
   if (roost_yield && roost_yield() >= 0) return;

@@ -8,11 +8,13 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "ult/sleep_word.h"
+
 namespace roost::ult {
 
 // How a carrier's thread sleeps.
 struct Sleeper {
-  std::atomic<std::uint32_t> asleep{0};  // 1: sleeps, or is about to
+  SleepWord<RealWorld> word;
   std::atomic<std::uint32_t> thread{0};  // the roost_thread it waits as, or 0: on the word
 };
 
@@ -31,11 +33,21 @@ bool core_to_spare(unsigned active);
 
 // The caller's roost_thread, 0 if it has none.
 std::uint32_t own_thread();
-// By the thread itself: sleeps until woken. The caller has set `asleep` and looked once more at
+// The byte by which Roost knows that the calling thread runs light threads; `own` where it does not
+// schedule the thread.
+unsigned char* light_flag(unsigned char& own);
+// Has Roost look whether a thread waits by spinning. False if nobody can.
+bool suspect(std::uint32_t thread);
+// The calling thread runs seldom and may never wait for a core.
+void leave_scheduling();
+// By the thread itself: sleeps until woken. The caller has announced it and looked once more at
 // what it waits for.
 void sleep(Sleeper& sleeper);
 // By anyone: ends the sleep, if it has begun [sleep-1].
 void wake(Sleeper& sleeper);
+// A scheduling point: a thread that Roost has made to share its core with another, because it
+// passed none for long, queues for one again. About 3 ns.
+void pass_point();
 // The calling thread lets others of the node run, and wants to go on.
 void yield();
 

@@ -1,18 +1,18 @@
 // The few kernel services the OpenMP library uses, through libc.
 //
-// Not through os/sys.h, whose system calls are instructions of their own: under `roost run` an object
-// that has such is watched by trap (preload/trap.h), and every one of its calls costs microseconds.
-// Libc's entry points are what Roost sees. errno stays what it was.
+// Not through os/sys.h, whose system calls are instructions of their own: under `roost run` an
+// object that has such is watched by trap (preload/trap.h), and every one of its calls costs
+// microseconds. Libc's entry points are what Roost sees. errno stays what it was.
 #pragma once
-
-#include <cerrno>
-#include <cstdint>
-#include <ctime>
 
 #include <linux/futex.h>
 #include <sched.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+#include <cerrno>
+#include <cstdint>
+#include <ctime>
 
 #include "base/types.h"
 
@@ -44,6 +44,18 @@ inline void yield() { sched_yield(); }
 inline Nanoseconds now() {
   timespec t;
   clock_gettime(CLOCK_MONOTONIC, &t);
+  return static_cast<Nanoseconds>(t.tv_sec) * 1'000'000'000 + static_cast<Nanoseconds>(t.tv_nsec);
+}
+
+inline std::int32_t gettid() { return static_cast<std::int32_t>(syscall(SYS_gettid)); }
+
+// CPU time that a thread of this process has used, in ns; 0 if there is none of that number.
+inline Nanoseconds cpu_time(std::int32_t tid) {
+  KeepErrno keep;
+  constexpr int kPerThreadScheduled = 6;  // linux/posix-timers.h: CPUCLOCK_SCHED, per thread
+  timespec t;
+  auto clock = static_cast<clockid_t>((~static_cast<unsigned>(tid) << 3) | kPerThreadScheduled);
+  if (clock_gettime(clock, &t) != 0) return 0;
   return static_cast<Nanoseconds>(t.tv_sec) * 1'000'000'000 + static_cast<Nanoseconds>(t.tv_nsec);
 }
 

@@ -22,7 +22,8 @@ constinit char* chunk = nullptr;
 constinit std::size_t left = 0;
 
 char* map(std::size_t bytes, int protection) {
-  void* memory = mmap(nullptr, bytes, protection, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  void* memory =
+      mmap(nullptr, bytes, protection, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   return memory == MAP_FAILED ? nullptr : static_cast<char*>(memory);
 }
 
@@ -43,6 +44,9 @@ void* permanent(std::size_t bytes) {
   left -= bytes;
   return result;
 }
+
+void lock_permanent() { lock.acquire(); }
+void unlock_permanent() { lock.release(); }
 
 Stack map_stack(std::size_t bytes) {
   constexpr std::size_t kPage = 4096;

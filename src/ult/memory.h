@@ -10,6 +10,10 @@ namespace roost::ult {
 // lock seldom.
 void* permanent(std::size_t bytes);
 
+// Around a fork: nobody is in permanent() meanwhile.
+void lock_permanent();
+void unlock_permanent();
+
 template <class T>
 T* permanent_array(std::size_t count) {
   return static_cast<T*>(permanent(count * sizeof(T)));
@@ -17,7 +21,7 @@ T* permanent_array(std::size_t count) {
 
 // A stack with a guard page below it.
 struct Stack {
-  char* low = nullptr;  // the guard page
+  char* low = nullptr;    // the guard page
   std::size_t bytes = 0;  // with the guard page
   char* top() const { return low + bytes; }
 };

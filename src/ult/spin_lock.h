@@ -1,8 +1,9 @@
-// A lock for a few instructions, between carriers: never held across a switch, a wait or foreign code.
+// A lock for a few instructions, between carriers: never held across a switch, a wait or foreign
+// code.
 #pragma once
 
 #include "base/world.h"
-#include "ult/kernel.h"
+#include "ult/host.h"
 
 namespace roost::ult {
 
@@ -12,7 +13,7 @@ class SpinLock {
     for (unsigned spins = 1; held_.exchange(true, std::memory_order_acquire); ++spins) {
       // Its holder may have been preempted by the kernel.
       if (spins % 64 == 0) {
-        kernel::yield();
+        host::yield();
       } else {
         cpu_pause();
       }

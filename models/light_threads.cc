@@ -1,0 +1,160 @@
+// Model of light threads: tickets of a batch, waiting for a condition, the sleep of a carrier, and
+// the arrival tree of a team's barrier.
+#include "check.h"
+#include "omp/barrier.h"
+#include "ult/batch.h"
+#include "ult/sleep_word.h"
+#include "ult/wait_list.h"
+
+namespace roost::model {
+namespace {
+
+// A batch is opened twice; a thief may hold on to what it saw of the first round. Each call is made
+// once, by somebody who sees what the batch is then.
+struct TicketsModel : rl::test_suite<TicketsModel, 3> {
+  ult::Tickets<World> tickets;
+  rl::var<int> what{0};  // written before the batch is opened
+  Atomic<unsigned> made{0};
+
+  void call(unsigned number) {
+    RL_ASSERT(number == 1 || number == 2);
+    RL_ASSERT(what($) == 1 || what($) == 2);
+    made.fetch_add(1, std::memory_order_acq_rel);
+  }
+  void thread(unsigned index) {
+    if (index == 0) {
+      for (unsigned round = 1; round <= 2; ++round) {
+        what($) = static_cast<int>(round);
+        tickets.open(1, 3);
+        for (unsigned number; (number = tickets.take()) != ult::kNoCall;) call(number);
+        while (made.load(std::memory_order_acquire) != 2 * round) World::relax(1);
+      }
+    } else {
+      for (int tries = 0; tries < 2; ++tries) {
+        auto seen = tickets.look();
+        if (tickets.left(seen) && tickets.take_if(seen)) call(tickets.next(seen));
+      }
+    }
+  }
+  void after() { RL_ASSERT(made.load() == 4); }
+};
+
+// Two wait for a condition as ult::wait_until() does, one makes it hold. Nobody is left asleep, and
+// what was done before is seen.
+struct WaitModel : rl::test_suite<WaitModel, 3> {
+  using Stack = ult::WaitStack<World, unsigned>;
+  Kernel kernel;
+  Stack list;
+  Atomic<unsigned> condition{0};
+  Atomic<unsigned> woken[3];
+  rl::var<int> data{0};
+
+  void wake_all() {
+    if (!list.has_waiters()) return;
+    list.take_all([&](unsigned who) {
+      woken[who].store(1, std::memory_order_release);
+      kernel.wake(&woken[who]);
+    });
+  }
+  void thread(unsigned index) {
+    if (index == 0) {
+      data($) = 1;
+      condition.store(1, std::memory_order_release);
+      wake_all();
+      return;
+    }
+    Stack::Waiter waiter{index};
+    bool awaits_wake = false;
+    while (!condition.load(std::memory_order_acquire)) {
+      if (!awaits_wake) {
+        awaits_wake = true;
+        list.push(waiter);
+        continue;
+      }
+      while (!woken[index].load(std::memory_order_acquire)) kernel.wait(woken[index], 0u);
+      awaits_wake = false;
+    }
+    if (awaits_wake) {
+      wake_all();
+      while (!woken[index].load(std::memory_order_acquire)) kernel.wait(woken[index], 0u);
+    }
+    RL_ASSERT(data($) == 1);
+  }
+};
+
+// A carrier sleeps; two others give it something, one mail and one a woken strand.
+struct SleepModel : rl::test_suite<SleepModel, 3> {
+  Kernel kernel;
+  ult::SleepWord<World> word;
+  Atomic<unsigned> given[2];
+
+  void thread(unsigned index) {
+    if (index > 0) {
+      given[index - 1].store(1, std::memory_order_release);
+      if (word.end()) kernel.wake(&word.asleep);
+      return;
+    }
+    for (unsigned got = 0; got < 2;) {
+      for (auto& one : given) got += one.exchange(0, std::memory_order_acquire);
+      if (got == 2) return;
+      word.announce();
+      if (given[0].load(std::memory_order_relaxed) || given[1].load(std::memory_order_relaxed)) {
+        word.cancel();
+      } else {
+        while (word.is_set()) kernel.wait(word.asleep, 1u);
+      }
+    }
+  }
+};
+
+// Three members meet twice, in a tree of fan-in two. All see what all did before.
+struct BarrierModel : rl::test_suite<BarrierModel, 3> {
+  omp::ArrivalNode<World> nodes[3];
+  Atomic<unsigned> epoch{0};
+  rl::var<int> mine[3];
+
+  void before() {
+    for (auto& one : mine) one($) = 0;
+  }
+  void thread(unsigned index) {
+    for (int round = 1; round <= 2; ++round) {
+      mine[index]($) = round;
+      meet(index);
+      for (auto& one : mine) RL_ASSERT(one($) == round);
+      meet(index);
+    }
+  }
+  void meet(unsigned index) {
+    unsigned before = epoch.load(std::memory_order_relaxed);
+    if (omp::arrive<World, 2>(nodes, 3, index)) {
+      epoch.store(before + 1, std::memory_order_release);
+      return;
+    }
+    while (epoch.load(std::memory_order_acquire) == before) World::relax(1);
+  }
+};
+
+}  // namespace
+}  // namespace roost::model
+
+int main() {
+  using namespace roost::model;
+  Check check;
+  check.holds<TicketsModel>("tickets: each call is made once, and sees its batch", 100000);
+  check.fails_without<TicketsModel>({Take::orderings, "ult/batch.h", "open"},
+                                    rl::test_result_data_race, 100000);
+  check.holds<WaitModel>("waiting: no wake-up is lost", 100000);
+  check.fails_without<WaitModel>({Take::fence, "ult/wait_list.h", "push"}, rl::test_result_deadlock,
+                                 100000);
+  check.holds<SleepModel>("sleep: a carrier that was given something does not sleep", 100000);
+  check.fails_without<SleepModel>({Take::fence, "ult/sleep_word.h", "announce"},
+                                  rl::test_result_deadlock, 100000);
+  check.fails_without<WaitModel>({Take::fence, "ult/wait_list.h", "has_waiters"},
+                                 rl::test_result_deadlock, 100000);
+  check.fails_without<SleepModel>({Take::fence, "ult/sleep_word.h", "end"},
+                                  rl::test_result_deadlock, 100000);
+  check.holds<BarrierModel>("barrier: all see what all did before", 100000);
+  check.fails_without<BarrierModel>({Take::orderings, "omp/barrier.h", "arrive"},
+                                    rl::test_result_data_race, 100000);
+  return check.result();
+}

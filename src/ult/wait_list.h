@@ -1,0 +1,63 @@
+// Who waits for something to change: a stack of records that wakers empty at once.
+//
+// Templates over a World, so that models/light_threads.cc can check them.
+#pragma once
+
+#include "base/world.h"
+
+namespace roost::ult {
+
+// One who waits; lives on its own stack until it has been taken out and woken.
+template <class Who>
+struct WaiterOf {
+  Who who{};
+  WaiterOf* next = nullptr;
+};
+
+template <class W, class Who>
+class WaitStack {
+ public:
+  using Waiter = WaiterOf<Who>;
+
+  // The waiter looks at its condition again afterwards.
+  void push(Waiter& waiter) {
+    Waiter* head = head_.load(std::memory_order_relaxed);
+    do {
+      waiter.next = head;
+    } while (!head_.compare_exchange_strong(head, &waiter, std::memory_order_release,
+                                            std::memory_order_relaxed));
+    // [wait-1] between this and the look at the condition, as between the change of the condition
+    // and the look at the list: one of the two sees the other.
+    W::fence();
+  }
+
+  // By a waker, once it has changed the condition: whether anybody may be waiting.
+  bool has_waiters() const {
+    W::fence();  // [wait-1]
+    return head_.load(std::memory_order_relaxed) != nullptr;
+  }
+
+  // Takes all who wait and calls wake(who) for each, oldest first. A record is gone once its owner
+  // has been woken.
+  template <class Wake>
+  void take_all(Wake&& wake) {
+    Waiter* newest = head_.exchange(nullptr, std::memory_order_acquire);
+    Waiter* oldest = nullptr;
+    while (newest) {
+      Waiter* older = newest->next;
+      newest->next = oldest;
+      oldest = newest;
+      newest = older;
+    }
+    while (oldest) {
+      Waiter* younger = oldest->next;
+      wake(oldest->who);
+      oldest = younger;
+    }
+  }
+
+ private:
+  typename W::template atomic<Waiter*> head_{nullptr};
+};
+
+}  // namespace roost::ult
