@@ -12,7 +12,7 @@ static void *master(void *argument) {
 #pragma omp parallel num_threads(3)
   kept = base + omp_get_thread_num();
   for (int round = 0; round < 100; ++round) {
-#pragma omp parallel num_threads(round % 3 ? 3 : 2)
+#pragma omp parallel num_threads(3)
     {
       if (kept != base + omp_get_thread_num()) {
 #pragma omp atomic
