@@ -107,7 +107,13 @@ struct Root {
   Team team;  // of the initial thread: level 0
   Member member;
   Team* free_teams = nullptr;  // by last use
+  Root* next = nullptr;        // among those whose threads have ended
 };
+
+// Around a fork: nobody is changing the list of roots meanwhile; the child begins with its own alone.
+void lock_roots_before_fork();
+void unlock_roots_after_fork();
+void keep_own_root_after_fork();
 
 // The member whose code the caller is in; the initial one of an OS thread outside regions.
 Member& become_initial();
