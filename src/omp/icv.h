@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 
 namespace roost::omp {
@@ -23,6 +24,7 @@ struct Icvs {
   bool monotonic = false;
   bool dynamic = false;  // dyn-var
   Bind bind = Bind::no;
+  std::uintptr_t allocator = 1;  // def-allocator-var: omp_default_mem_alloc
 };
 
 inline constexpr int kMaxListed = 16;  // values of a list by level, as OMP_NUM_THREADS=8,2
@@ -35,12 +37,17 @@ struct Settings {
   int n_threads_by_level = 0;
   Bind bind_by_level[kMaxListed] = {};  // OMP_PROC_BIND
   int n_bind_by_level = 0;
-  std::size_t stack_bytes = 0;          // OMP_STACKSIZE; 0: the system's
-  bool cancellation = false;            // OMP_CANCELLATION
-  std::int32_t max_task_priority = 0;   // OMP_MAX_TASK_PRIORITY
-  std::int32_t num_teams = 0;           // OMP_NUM_TEAMS
-  std::int32_t teams_thread_limit = 0;  // OMP_TEAMS_THREAD_LIMIT
+  std::size_t stack_bytes = 0;         // OMP_STACKSIZE; 0: the system's
+  bool cancellation = false;           // OMP_CANCELLATION
+  std::int32_t max_task_priority = 0;  // OMP_MAX_TASK_PRIORITY
   enum class Wait : std::uint8_t { unset, active, passive } wait = Wait::unset;
+  enum class Offload : std::uint8_t { optional, mandatory, disabled } offload = Offload::optional;
+  enum class Show : std::uint8_t { no, yes, verbose } display_env = Show::no;  // OMP_DISPLAY_ENV
+  bool display_affinity = false;  // OMP_DISPLAY_AFFINITY
+  bool warnings = true;           // KMP_WARNINGS
+  bool tool = true;               // OMP_TOOL: nothing asks for it yet
+  const char* tool_libraries = nullptr;
+  const char* places = nullptr;  // OMP_PLACES, if it could be read
   // ROOST_OMP_LEVELS: regions nested less deep always run on OS threads. Negative: decided case by
   // case (docs/user/openmp.md).
   std::int32_t os_levels = -1;
@@ -48,5 +55,16 @@ struct Settings {
 
 // Read from the environment at the first call, which may come before any constructor. Any thread.
 const Settings& settings();
+
+// What the environment decides at first and omp_set_num_teams() and omp_set_teams_thread_limit()
+// later, for the whole device; 0: nothing.
+extern constinit std::atomic<std::int32_t> num_teams;           // OMP_NUM_TEAMS
+extern constinit std::atomic<std::int32_t> teams_thread_limit;  // OMP_TEAMS_THREAD_LIMIT
+
+// Prints the variables as OMP_DISPLAY_ENV wants it, on standard error.
+void display_environment(bool verbose);
+
+// The child of a fork: nobody else reads the environment now.
+void settings_after_fork();
 
 }  // namespace roost::omp

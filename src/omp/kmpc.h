@@ -16,4 +16,9 @@ struct Ident {
 
 using Microtask = void (*)(std::int32_t* gtid, std::int32_t* bound_tid, ...);
 
+// Outlined functions get pointers to what they share as further arguments: so many at most.
+inline constexpr int kMaxArguments = 256;
+void call_microtask(Microtask function, std::int32_t* gtid, std::int32_t* bound_tid, int count,
+                    void** arguments);
+
 }  // namespace roost::omp

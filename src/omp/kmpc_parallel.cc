@@ -10,9 +10,6 @@
 namespace roost::omp {
 namespace {
 
-// Outlined functions get pointers to what they share as further arguments.
-inline constexpr int kMaxArguments = 256;
-
 template <std::size_t... index>
 void call(Microtask function, std::int32_t* gtid, std::int32_t* bound, void** arguments,
           std::index_sequence<index...>) {
@@ -35,9 +32,9 @@ constinit const auto kCallers = callers(std::make_index_sequence<kMaxArguments +
 void invoke_microtask(Team& team, Member& member) {
   std::int32_t gtid = member.gtid;
   auto bound = static_cast<std::int32_t>(member.number);
-  auto count = reinterpret_cast<std::uintptr_t>(team.region.data);
-  kCallers.of[count](reinterpret_cast<Microtask>(team.region.function), &gtid, &bound,
-                     team.region.arguments);
+  auto count = static_cast<int>(reinterpret_cast<std::uintptr_t>(team.region.data));
+  call_microtask(reinterpret_cast<Microtask>(team.region.function), &gtid, &bound, count,
+                 team.region.arguments);
 }
 
 void fork(Microtask function, int count, void** arguments, unsigned threads) {
@@ -55,6 +52,11 @@ void fork(Microtask function, int count, void** arguments, unsigned threads) {
 }
 
 }  // namespace
+
+void call_microtask(Microtask function, std::int32_t* gtid, std::int32_t* bound_tid, int count,
+                    void** arguments) {
+  kCallers.of[count](function, gtid, bound_tid, arguments);
+}
 
 extern "C" {
 

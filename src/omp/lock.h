@@ -1,9 +1,10 @@
-// A lock of four bytes on which light threads wait without their OS thread: free when zero, so any
-// zeroed word of a program can be one. Not recursive.
+// Locks on which light threads wait without their OS thread: free when zero, so any zeroed words of
+// a program can be one.
 //
-// Uncontended it costs one atomic operation each way. Waiters queue by address (omp/lock.cc),
-// oldest first; the lock is handed to nobody: who releases it wakes the oldest, who tries again, so
-// a running thread may take it in between.
+// Uncontended they cost one atomic operation each way. Who finds one taken polls for a moment, then
+// queues by address (omp/lock.cc). Releasing wakes the oldest in the queue, which tries again: a
+// running thread may take the lock in between, which keeps it busy, but one that was overtaken a
+// few times is given it.
 #pragma once
 
 #include <atomic>
@@ -11,6 +12,7 @@
 
 namespace roost::omp {
 
+// Four bytes; not recursive.
 class Lock {
  public:
   void acquire() {
@@ -26,18 +28,65 @@ class Lock {
                                          std::memory_order_relaxed);
   }
   void release() {
-    if (word_.exchange(0, std::memory_order_seq_cst) == kContended) wake_one();
+    if (word_.exchange(0, std::memory_order_release) & kContended) wake_one();
   }
   bool held() const { return word_.load(std::memory_order_relaxed) != 0; }
 
  private:
+  friend class NestLock;
+  friend class LockTable;
   static constexpr std::uint32_t kHeld = 1;
-  static constexpr std::uint32_t kContended = 2;  // held, and perhaps waited for
+  static constexpr std::uint32_t kContended = 2;  // somebody is, or was, in the queue
+  static constexpr std::uint32_t kNested = 4;     // and above: how often the owner has it besides
 
   void acquire_slowly();
   void wake_one();
 
   std::atomic<std::uint32_t> word_{0};
 };
+
+// Eight bytes: its owner can take it again.
+class NestLock {
+ public:
+  // `owner` is not zero. How often the owner has it now.
+  std::uint32_t acquire(std::uint32_t owner) {
+    if (mine(owner)) return again();
+    lock_.acquire();
+    owner_.store(owner, std::memory_order_relaxed);
+    return 1;
+  }
+  // 0 if another has it.
+  std::uint32_t try_acquire(std::uint32_t owner) {
+    if (mine(owner)) return again();
+    if (!lock_.try_acquire()) return 0;
+    owner_.store(owner, std::memory_order_relaxed);
+    return 1;
+  }
+  // By the owner.
+  void release() {
+    if (lock_.word_.load(std::memory_order_relaxed) >= Lock::kNested) {
+      lock_.word_.fetch_sub(Lock::kNested, std::memory_order_relaxed);
+      return;
+    }
+    owner_.store(0, std::memory_order_relaxed);
+    lock_.release();
+  }
+
+ private:
+  // Nobody else writes the caller's name, and it has written zero when it does not own the lock.
+  bool mine(std::uint32_t owner) const { return owner_.load(std::memory_order_relaxed) == owner; }
+  std::uint32_t again() {
+    std::uint32_t word = lock_.word_.fetch_add(Lock::kNested, std::memory_order_relaxed);
+    return word / Lock::kNested + 2;
+  }
+
+  Lock lock_;
+  std::atomic<std::uint32_t> owner_{0};
+};
+
+// Around a fork: the queues are whole while it happens, and empty in the child.
+void lock_queues_before_fork();
+void unlock_queues_after_fork();
+void forget_waiters_after_fork();
 
 }  // namespace roost::omp

@@ -2,7 +2,9 @@
 #include "omp/team.h"
 
 #include "omp/levels.h"
+#include "omp/task_depend.h"
 #include "omp/task_pool.h"
+#include "ult/kernel.h"
 #include "ult/watch.h"
 
 namespace roost::omp {
@@ -13,14 +15,17 @@ constinit std::atomic<std::int32_t> next_gtid{0};
 void begin_member(Member& member) {
   Team& team = *member.team;
   member.task = &member.implicit;
-  member.workshares = 0;
+  member.workshares = team.workshares.begin;
+  member.loop.workshare = nullptr;
+  member.loop.flags = nullptr;
   member.singles = 0;
   Task& task = member.implicit;
   task.icvs = team.icvs;
   task.team = &team;
   task.parent = team.opener ? team.opener->task : nullptr;
-  task.group = nullptr;
-  task.children.store(0, std::memory_order_relaxed);
+  task.group = team.region.group;
+  task.counts.store(0, std::memory_order_relaxed);
+  if (__builtin_expect(task.depends != nullptr, 0)) forget_dependences(task);
 }
 
 // Work for who waits at the end of the region or in a barrier.
@@ -89,18 +94,23 @@ void grow(Team& team, unsigned size) {
   auto* members = ult::permanent_array<Member>(capacity);
   auto* nodes = ult::permanent_array<ArrivalNode<RealWorld>>(arrival_nodes(capacity));
   auto* sent = ult::permanent_array<std::uint16_t>(capacity);
-  if (!members || !nodes || !sent) ult::out_of_memory("a team");
+  auto* own = ult::permanent_array<std::uint16_t>(capacity);
+  if (!members || !nodes || !sent || !own) ult::out_of_memory("a team");
+  for (unsigned i = 0; i < team.capacity; ++i) own[i] = team.own[i];
   for (unsigned i = 0; i < capacity; ++i) {
     new (&members[i]) Member;
     members[i].number = i;
     members[i].team = &team;
     members[i].gtid = i < team.capacity ? team.members[i].gtid
                                         : next_gtid.fetch_add(1, std::memory_order_relaxed);
-    if (i < team.capacity) members[i].deque = team.members[i].deque;
+    if (i >= team.capacity) continue;
+    members[i].deque = team.members[i].deque;
+    members[i].implicit.depends = team.members[i].implicit.depends;
   }
   team.members = members;
   team.barrier.nodes = nodes;
   team.sent = sent;
+  team.own = own;
   team.capacity = capacity;
 }
 
@@ -141,21 +151,15 @@ Root& root_of(ult::Carrier& carrier) {
 
 // ---- Who runs the members -----------------------------------------------------------------------
 
-// Sends members to workers, from the first on. Strictly: each to a thread of its own, always the
-// same for the same number while nobody else has it.
-void send_members(Team& team, bool strictly) {
+// Sends members to workers that listen, from the first on.
+void send_members(Team& team) {
   unsigned wanted = team.size - 1;
-  if (!strictly && wanted >= ult::host::cores()) wanted = ult::host::cores() - 1;
+  if (wanted >= ult::host::cores()) wanted = ult::host::cores() - 1;
   if (!wanted) return;
   unsigned workers = ult::ensure_workers(wanted);
-  bool spare = strictly;
-  bool asked = strictly;
-  for (unsigned worker = 0; team.n_sent < wanted; ++worker) {
-    if (worker == workers) {
-      if (!strictly) break;
-      workers = ult::ensure_workers(worker + 1);
-      if (worker == workers) break;  // no more threads to be had: the rest become light
-    }
+  bool spare = false;
+  bool asked = false;
+  for (unsigned worker = 0; team.n_sent < wanted && worker < workers; ++worker) {
     unsigned number = team.n_sent + 1;
     bool sent = ult::send(worker, team, number, spare);
     if (!sent && !asked && ult::asleep(worker)) {
@@ -163,11 +167,60 @@ void send_members(Team& team, bool strictly) {
       spare = ult::host::core_to_spare(ult::active_carriers.load(std::memory_order_relaxed));
       sent = spare && ult::send(worker, team, number, true);
     }
-    for (unsigned tries = 0; strictly && !sent && tries < 4096; ++tries) {
-      cpu_pause();  // it has just done its part of another region, or its thread begins
-      sent = ult::send(worker, team, number, true);
-    }
     if (sent) team.sent[team.n_sent++] = static_cast<std::uint16_t>(worker);
+  }
+}
+
+// Whether more threads want cores than there are. If not, a worker that listens has a core.
+bool crowded() {
+  return ult::active_carriers.load(std::memory_order_relaxed) > ult::host::cores() ||
+         ult::host::others_wait();
+}
+
+// To a worker that may not listen yet: as long as it will for certain, and else for so long that it
+// must be at work for somebody else.
+bool send_patiently(Team& team, unsigned worker, unsigned number) {
+  constexpr unsigned kLookEvery = 64;
+  constexpr Nanoseconds kLongest = 100'000'000;
+  Nanoseconds until = 0;
+  for (unsigned tries = 1; !ult::send(worker, team, number, true); ++tries) {
+    cpu_pause();
+    if (tries % kLookEvery != 0) continue;
+    ult::host::yield();
+    if (ult::will_listen(worker, team)) continue;
+    Nanoseconds now = ult::kernel::now();
+    if (!until) until = now + kLongest;
+    if (now > until) return false;
+  }
+  return true;
+}
+
+// A worker that belongs to nobody, and now to the team. False if there are no more threads.
+bool claim_worker(Team& team, unsigned number) {
+  for (unsigned worker = 0;; ++worker) {
+    if (ult::ensure_workers(worker + 1) <= worker) return false;
+    if (!ult::claim(worker)) continue;
+    if (ult::send(worker, team, number, true) ||
+        (ult::will_listen(worker, team) && send_patiently(team, worker, number))) {
+      team.own[number - 1] = static_cast<std::uint16_t>(worker + 1);
+      return true;
+    }
+    ult::unclaim(worker);
+  }
+}
+
+// Sends each member to an OS thread of its own, the same for the same number each time:
+// thread-local variables are to be found again. Of the last region of this team all is done but the
+// way back.
+void send_to_own_threads(Team& team) {
+  for (unsigned number = 1; number < team.size; ++number) {
+    unsigned own = team.own[number - 1];
+    if (own && !send_patiently(team, own - 1, number)) {
+      ult::unclaim(own - 1);
+      own = team.own[number - 1] = 0;
+    }
+    if (!own && !claim_worker(team, number)) return;  // the rest become light
+    team.sent[team.n_sent++] = static_cast<std::uint16_t>(team.own[number - 1] - 1);
   }
 }
 
@@ -200,6 +253,7 @@ unsigned team_size(const Member& opener, unsigned threads) {
 Team& begin_region(const Region& region) {
   Member& opener = self();
   ult::Carrier& carrier = *ult::here.carrier;
+  ult::host::pass_point();
   unsigned size = team_size(opener, region.threads);
   Team& outer = *opener.team;
   Team& team = take_team(carrier, size);
@@ -214,23 +268,34 @@ Team& begin_region(const Region& region) {
   inherit_by_level(team.icvs, team.level);
   team.n_sent = 0;
   team.light.store(false, std::memory_order_relaxed);
+  // Of the team's last region: then members may have left constructs in which others were.
+  if (team.cancelled.load(std::memory_order_relaxed) ||
+      team.workshares.torn.load(std::memory_order_relaxed)) {
+    team.workshares.mend();
+  }
   team.cancelled.store(0, std::memory_order_relaxed);
   team.singles.store(0, std::memory_order_relaxed);
   team.parent.store(outer.level ? &outer : nullptr, std::memory_order_relaxed);
   if (size > 1) {
     team.remaining.store(size - 1, std::memory_order_relaxed);
     bool strictly = on_os_threads(team);
+    bool spinning = !strictly && is_spinning(region.function);
     if (outer.active_level == 0) {
       ult::count_in(carrier);
-      send_members(team, strictly);
-    } else if (strictly) {
-      send_members(team, true);
+    }
+    if (strictly) {
+      send_to_own_threads(team);
+    } else if (outer.active_level == 0 && !crowded()) {
+      send_members(team);
     }
     if (team.n_sent + 1 < size) {
       team.light.store(true, std::memory_order_relaxed);
       team.tickets.open(team.n_sent + 1, size);
-      ult::show(carrier, team);
-      ult::call_for_help(team);
+      team.spins.store(false, std::memory_order_relaxed);
+      if (!spinning) {
+        ult::show(carrier, team);
+        ult::call_for_help(team);
+      }
       ult::watch();
       team.was_inside = ult::set_inside(&team);
     }
@@ -257,8 +322,13 @@ void end_region() {
            !team.unfinished.load(std::memory_order_acquire);
   };
   if (!over()) ult::wait_until(team.done, tasks_of(team), over, [&] { return run_task(master); });
+  // Of a cancelled region: members have left barriers that others did not come to.
+  if (team.cancelled.load(std::memory_order_relaxed) & kCancelParallel)
+    for (unsigned i = 0; i < arrival_nodes(team.size); ++i)
+      team.barrier.nodes[i].count.store(0, std::memory_order_relaxed);
   if (team.size > 1) {
     if (team.light.load(std::memory_order_relaxed)) {
+      if (team.spins.load(std::memory_order_relaxed)) remember_spinning(team.region.function);
       ult::set_inside(team.was_inside);
       ult::hide(carrier, team);
     }
@@ -269,6 +339,7 @@ void end_region() {
       cpu_pause();
     }
   }
+  team.workshares.begin = master.workshares;
   Member& opener = *team.opener;
   ult::here.local = &opener;
   if (team.size > 1 && opener.team->active_level == 0) ult::count_out(carrier);
@@ -283,12 +354,30 @@ void parallel(const Region& region) {
   end_region();
 }
 
+namespace {
+
+// At a barrier, with all members there: what was cancelled is over (omp/workshare.h).
+void end_cancelled_constructs(Team& team) {
+  constexpr std::uint32_t kConstructs = kCancelLoop | kCancelSections;
+  if (!(team.cancelled.load(std::memory_order_relaxed) & kConstructs)) return;
+  team.cancelled.fetch_and(~kConstructs, std::memory_order_relaxed);
+  team.workshares.torn.store(true, std::memory_order_relaxed);
+}
+
+}  // namespace
+
 bool team_barrier(Member& member) {
   Team& team = *member.team;
-  auto cancelled = [&] { return team.cancelled.load(std::memory_order_relaxed) & kCancelParallel; };
+  // [cancel-1] Who cancels the region sets the bit and then wakes the gate. Those who wait here go on to
+  // the end of the region, which waits for all.
+  auto cancelled = [&] {
+    return (team.cancelled.load(std::memory_order_seq_cst) & kCancelParallel) != 0;
+  };
+  if (cancelled()) return true;
   if (team.size == 1) {
     auto done = [&] { return !team.unfinished.load(std::memory_order_acquire); };
     if (!done()) ult::wait_until(team.done, tasks_of(team), done, [&] { return run_task(member); });
+    end_cancelled_constructs(team);
     return cancelled();
   }
   Barrier& barrier = team.barrier;
@@ -297,11 +386,14 @@ bool team_barrier(Member& member) {
   if (arrive(barrier.nodes, team.size, member.number)) {
     auto done = [&] { return !team.unfinished.load(std::memory_order_acquire); };
     if (!done()) ult::wait_until(barrier.gate, tasks_of(team), done, work);
+    end_cancelled_constructs(team);
     // [barrier-2] releases all that the members did before.
     barrier.epoch.store(epoch + 1, std::memory_order_release);
     barrier.gate.wake_all();
   } else {
-    auto released = [&] { return barrier.epoch.load(std::memory_order_acquire) != epoch; };
+    auto released = [&] {
+      return barrier.epoch.load(std::memory_order_acquire) != epoch || cancelled();
+    };
     ult::wait_until(barrier.gate, tasks_of(team), released, work);
   }
   return cancelled();

@@ -14,6 +14,7 @@
 
 #include "omp/barrier.h"
 #include "omp/icv.h"
+#include "omp/reduction.h"
 #include "omp/task.h"
 #include "omp/workshare.h"
 #include "ult/carrier.h"
@@ -30,11 +31,12 @@ struct alignas(kCoreStride) Member {
   std::int32_t gtid = 0;  // LLVM's name for it: unique among all members, and kept
   Task* task = nullptr;   // the one it executes
   Task implicit;
-  LoopState loop;  // of the worksharing construct it is in (omp/workshare.h)
-  std::uint32_t workshares =
-      0;                       // how many it has entered in this region, of those with shared state
-  std::uint32_t singles = 0;   // how many single constructs
-  TaskDeque* deque = nullptr;  // its explicit tasks; kept (omp/task_pool.h)
+  LoopState loop;               // of the worksharing construct it is in (omp/workshare.h)
+  std::uint32_t workshares = 0; // number of the next one with shared state
+  std::uint32_t singles = 0;    // how many single constructs
+  ReductionState reduction;
+  CombinedLoop combined;        // the loop of the parallel loop it opens (GCC)
+  TaskDeque* deque = nullptr;   // its explicit tasks; kept (omp/task_pool.h)
   // What LLVM's push calls say of the next region.
   unsigned pushed_threads = 0;
   Bind pushed_bind = Bind::no;
@@ -54,6 +56,7 @@ struct Region {
   void** arguments = nullptr;  // LLVM's microtasks: `data` of them
   unsigned threads = 0;        // num_threads clause; 0: as the ICVs say
   Bind bind = Bind::no;
+  TaskGroup* group = nullptr;  // members begin in it (reductions with the task modifier)
 };
 
 struct Team : ult::Batch {
@@ -87,6 +90,9 @@ struct Team : ult::Batch {
   // What was sent to workers: member i + 1 to worker sent[i]. Of the master alone.
   std::uint16_t* sent = nullptr;
   std::uint32_t n_sent = 0;
+  // Where members have OS threads of their own: the worker of member i + 1, counted from 1; 0: none
+  // yet. Kept from region to region.
+  std::uint16_t* own = nullptr;
   // Not every member has an OS thread of its own. Settled when those that have may run already.
   std::atomic<bool> light{false};
   const ult::Batch* was_inside = nullptr;  // of the master, before

@@ -203,6 +203,7 @@ void begin_on_fresh_strand(Carrier& carrier, const Call& call, const Batch* unde
 void idle(Carrier& carrier, const Batch* under, bool pieces, Patience& patience) {
   if (patience.wait()) return;
   carrier.hungry.store(under, std::memory_order_relaxed);
+  carrier.wants_pieces.store(pieces, std::memory_order_relaxed);
   carrier.sleeper.thread.store(host::own_thread(), std::memory_order_relaxed);
   sleeping_carriers.fetch_add(1, std::memory_order_relaxed);
   carrier.sleeper.word.announce();  // [sleep-1] [open-1]
@@ -310,6 +311,7 @@ int let_other_run() {
   Carrier* own = here.carrier;
   if (!own) return 0;
   Strand* self = own->current;
+  if (self->inside) self->inside->spins.store(true, std::memory_order_relaxed);
   collect_woken(*own);
   // Calls first: all strands of a team that spins are ready all the time.
   for (const Batch* batch = self->inside; batch;
@@ -361,7 +363,8 @@ void work_for_ever(Carrier& carrier) {
     Mail mail(carrier.mail.load(std::memory_order_acquire));
     if (mail.is_call()) {
       std::uint64_t expected = mail.word;
-      if (carrier.mail.compare_exchange_strong(expected, Mail::kBusy, std::memory_order_acquire)) {
+      if (carrier.mail.compare_exchange_strong(expected, mail.word | Mail::kRunning,
+                                               std::memory_order_acquire)) {
         mail.batch()->run(mail.batch(), mail.call());
         carrier.mail.store(Mail::kListening, std::memory_order_seq_cst);
       }

@@ -3,6 +3,7 @@
 
 #include <pthread.h>
 
+#include "ult/kernel.h"
 #include "ult/spin_lock.h"
 #include "ult/watch.h"
 
@@ -20,6 +21,7 @@ constinit Carrier* ended = nullptr;  // to be used again; linked by `user`
 constinit SpinLock table_lock;
 
 constinit std::atomic<Carrier*> workers[kMaxCarriers] = {};
+constinit std::atomic<bool> claimed[kMaxCarriers] = {};
 constinit std::atomic<unsigned> n_workers{0};
 constinit SpinLock workers_lock;
 
@@ -72,6 +74,7 @@ Carrier& become_carrier() {
   carrier->root.carrier = carrier;
   carrier->root.inside = nullptr;
   carrier->thread.store(host::own_thread(), std::memory_order_relaxed);
+  carrier->tid = kernel::gettid();
   carrier->light = host::light_flag(carrier->own_light);
   carrier->current = &carrier->root;
   carrier->victim = carrier->glance = carrier->index;
@@ -135,6 +138,21 @@ void call_for_help(const Batch& batch) {
 
 unsigned workers_count() { return n_workers.load(std::memory_order_acquire); }
 
+void call_for_pieces(const Batch& batch) {
+  RealWorld::fence();  // [open-1], as for an open batch
+  if (!sleeping_carriers.load(std::memory_order_relaxed)) return;
+  if (!host::core_to_spare(active_carriers.load(std::memory_order_relaxed))) return;
+  unsigned n = carriers_count();
+  for (unsigned i = 0; i < n; ++i) {
+    Carrier* carrier = carrier_at(i);
+    if (!carrier->sleeper.word.is_set()) continue;
+    if (!carrier->wants_pieces.load(std::memory_order_relaxed)) continue;
+    if (carrier->hungry.load(std::memory_order_relaxed) != &batch) continue;
+    host::wake(carrier->sleeper);
+    return;
+  }
+}
+
 unsigned ensure_workers(unsigned count) {
   unsigned have = n_workers.load(std::memory_order_acquire);
   if (have >= count) return have;
@@ -167,6 +185,14 @@ bool asleep(unsigned worker) {
   return carrier && carrier->sleeper.word.is_set();
 }
 
+bool will_listen(unsigned worker, const Batch& batch) {
+  Carrier* carrier = workers[worker].load(std::memory_order_acquire);
+  return !carrier || Mail(carrier->mail.load(std::memory_order_relaxed)).runs_call_of(batch);
+}
+
+bool claim(unsigned worker) { return !claimed[worker].exchange(true, std::memory_order_relaxed); }
+void unclaim(unsigned worker) { claimed[worker].store(false, std::memory_order_relaxed); }
+
 bool take_back(unsigned worker, Batch& batch, unsigned call) {
   Carrier* carrier = workers[worker].load(std::memory_order_relaxed);
   std::uint64_t expected = Mail(&batch, call).word;
@@ -174,7 +200,20 @@ bool take_back(unsigned worker, Batch& batch, unsigned call) {
                                                std::memory_order_acquire);
 }
 
+void lock_before_fork() {
+  table_lock.acquire();
+  workers_lock.acquire();
+  lock_permanent();
+}
+
+void unlock_after_fork() {
+  unlock_permanent();
+  workers_lock.release();
+  table_lock.release();
+}
+
 void reset_after_fork() {
+  unlock_permanent();
   table_lock.reset();
   workers_lock.reset();
   n_workers.store(0, std::memory_order_relaxed);
@@ -182,12 +221,17 @@ void reset_after_fork() {
     if (!worker.load(std::memory_order_relaxed)) break;
     worker.store(nullptr, std::memory_order_relaxed);
   }
+  for (std::atomic<bool>& claim : claimed) claim.store(false, std::memory_order_relaxed);
   sleeping_carriers.store(0, std::memory_order_relaxed);
   active_carriers.store(here.carrier && here.carrier->counted ? 1 : 0, std::memory_order_relaxed);
-  // The other threads' carriers show nothing any more; their records are not used again.
+  if (Carrier* own = here.carrier) {
+    own->ready = {};
+    own->woken.store(nullptr, std::memory_order_relaxed);
+    own->current->inside = nullptr;
+  }
+  // Nobody shows anything any more; the other threads' records are not used again.
   for (unsigned i = 0; i < carriers_count(); ++i) {
     Carrier* carrier = carrier_at(i);
-    if (carrier == here.carrier) continue;
     for (std::atomic<Batch*>& slot : carrier->open) slot.store(nullptr, std::memory_order_relaxed);
     carrier->n_open.store(0, std::memory_order_relaxed);
     carrier->sleeper.word.cancel();
@@ -196,6 +240,7 @@ void reset_after_fork() {
   host::forget_cores();
   if (Carrier* own = here.carrier) {
     own->thread.store(host::own_thread(), std::memory_order_relaxed);
+    own->tid = kernel::gettid();
     own->light = host::light_flag(own->own_light);
   }
   watch_after_fork();

@@ -20,14 +20,16 @@ extern constinit std::atomic<unsigned> sleeping_carriers;
 struct Mail {
   static constexpr std::uint64_t kBusy = 0;
   static constexpr std::uint64_t kListening = 1;
+  static constexpr std::uint64_t kRunning = 2;  // with the call that was sent, until it is over
   static constexpr unsigned kCallShift = 48;
 
   explicit Mail(std::uint64_t value) : word(value) {}
   Mail(Batch* batch, unsigned call)
       : word(reinterpret_cast<std::uint64_t>(batch) | std::uint64_t{call} << kCallShift) {}
-  bool is_call() const { return word > kListening; }
+  bool is_call() const { return word > kListening && !(word & kRunning); }
+  bool runs_call_of(const Batch& batch) const { return word & kRunning && this->batch() == &batch; }
   Batch* batch() const {
-    return reinterpret_cast<Batch*>(word & ((std::uint64_t{1} << kCallShift) - 1));
+    return reinterpret_cast<Batch*>(word & ((std::uint64_t{1} << kCallShift) - 1) & ~kRunning);
   }
   unsigned call() const { return static_cast<unsigned>(word >> kCallShift); }
 

@@ -45,6 +45,9 @@ void* permanent(std::size_t bytes) {
   return result;
 }
 
+void lock_permanent() { lock.acquire(); }
+void unlock_permanent() { lock.release(); }
+
 Stack map_stack(std::size_t bytes) {
   constexpr std::size_t kPage = 4096;
   std::size_t page = kPage;

@@ -10,6 +10,10 @@ namespace roost::ult {
 // lock seldom.
 void* permanent(std::size_t bytes);
 
+// Around a fork: nobody is in permanent() meanwhile.
+void lock_permanent();
+void unlock_permanent();
+
 template <class T>
 T* permanent_array(std::size_t count) {
   return static_cast<T*>(permanent(count * sizeof(T)));

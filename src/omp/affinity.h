@@ -1,0 +1,38 @@
+// Places and the text about where threads run. Roost places threads itself: OMP_PLACES and
+// OMP_PROC_BIND are hints, which the API tells back.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+namespace roost::omp {
+
+struct Member;
+
+// ---- Places (places.cc) -------------------------------------------------------------------------
+
+// From the text of OMP_PLACES; once, while the environment is read. False if it is malformed or has
+// no place of this process.
+bool define_places(const char* text);
+unsigned place_count();
+// CPUs of a place that exists; their number.
+unsigned place_cpus(unsigned place, const std::uint16_t*& cpus);
+// The place the caller's CPU is in, -1: none.
+int place_of_caller();
+
+// CPUs the process may use: calls add(argument, cpu) for each, in order; their number.
+unsigned usable_cpus(void (*add)(void* argument, unsigned cpu), void* argument);
+
+// ---- Formats (affinity.cc) ----------------------------------------------------------------------
+
+// Bytes a format can have, with the null; longer ones are cut off.
+inline constexpr std::size_t kAffinityFormatRoom = 512;
+void set_affinity_format(const char* format);
+// Writes what fits with a null; the whole length.
+std::size_t get_affinity_format(char* buffer, std::size_t size);
+
+// What a member says of itself once at the beginning of its part if OMP_DISPLAY_AFFINITY is set.
+void display_affinity_of(const Member& member);
+
+}  // namespace roost::omp

@@ -1,0 +1,41 @@
+// What happens around a fork.
+//
+// The locks of the library are taken before, so that what they guard is whole in the child. There
+// the forking thread is alone: workers, waiting strands of all carriers (its own too: they are
+// other OpenMP threads) and hot teams belong to the parent. The caller stays the member it was; a
+// child of a member inside a region may open regions of its own, but cannot end the parent's.
+#include "omp/fork.h"
+
+#include <pthread.h>
+
+#include "omp/lock.h"
+#include "omp/team.h"
+#include "ult/carrier.h"
+
+namespace roost::omp {
+namespace {
+
+void before() {
+  lock_queues_before_fork();
+  ult::lock_before_fork();
+}
+
+void in_parent() {
+  ult::unlock_after_fork();
+  unlock_queues_after_fork();
+}
+
+void in_child() {
+  ult::reset_after_fork();
+  forget_waiters_after_fork();
+  settings_after_fork();
+  // Workers may have been looking into teams that had ended.
+  if (ult::here.carrier && ult::here.carrier->user)
+    static_cast<Root*>(ult::here.carrier->user)->free_teams = nullptr;
+}
+
+}  // namespace
+
+void watch_forks() { pthread_atfork(before, in_parent, in_child); }
+
+}  // namespace roost::omp

@@ -1,0 +1,97 @@
+// LLVM's entry points that begin, end and ask; and the error directive of both compilers.
+#include <cstdlib>
+#include <cstring>
+
+#include "base/text.h"
+#include "omp/api.h"
+#include "omp/export.h"
+#include "omp/kmpc.h"
+#include "omp/lock.h"
+#include "omp/team.h"
+#include "ult/kernel.h"
+
+namespace roost::omp {
+namespace {
+
+// For atomic operations of sizes the processor has no instruction for.
+constinit Lock atomic_operations;
+
+void say(const char* kind, const char* message, std::size_t length, const char* where) {
+  Text<1024> text("roost: ");
+  text << kind << " directive";
+  if (where && *where) text << " at " << where;
+  if (message) {
+    text << ": ";
+    text.append(message, length);
+  } else {
+    text << " encountered";
+  }
+  text << "\n";
+  ult::kernel::write_error(text.c_str(), text.length());
+}
+
+// gcc's length of a text that ends with a null.
+std::size_t length_of(const char* message, std::size_t length) {
+  return message && length == ~std::size_t{0} ? strlen(message) : length;
+}
+
+}  // namespace
+
+extern "C" {
+
+// The runtime begins when it is first used and ends with the process.
+ROOST_EXPORT void __kmpc_begin(Ident*, std::int32_t) {}
+ROOST_EXPORT void __kmpc_end(Ident*) {}
+ROOST_EXPORT std::int32_t __kmpc_ok_to_fork(Ident*) { return 1; }
+ROOST_EXPORT std::int32_t __kmpc_in_parallel(Ident*) { return omp_in_parallel(); }
+// The number that was pushed is used up by the region.
+ROOST_EXPORT void __kmpc_pop_num_threads(Ident*, std::int32_t) {}
+
+ROOST_EXPORT int omp_in_explicit_task() { return !self().task->implicit; }
+ROOST_EXPORT std::int32_t omp_in_explicit_task_() { return omp_in_explicit_task(); }
+
+// Names of the executing task and of its parent, for tools.
+ROOST_EXPORT __attribute__((weak)) std::uint64_t __kmpc_get_taskid() {
+  return reinterpret_cast<std::uintptr_t>(self().task);
+}
+ROOST_EXPORT __attribute__((weak)) std::uint64_t __kmpc_get_parent_taskid() {
+  return reinterpret_cast<std::uintptr_t>(self().task->parent);
+}
+
+ROOST_EXPORT void __kmpc_error(Ident* where, int severity, const char* message) {
+  constexpr int kFatal = 2;
+  const char* source = where ? where->source : nullptr;
+  say(severity == kFatal ? "error" : "warning", message, ~std::size_t{0}, source);
+  if (severity == kFatal) std::exit(1);
+}
+ROOST_EXPORT void GOMP_warning(const char* message, std::size_t length) {
+  say("warning", message, length_of(message, length), nullptr);
+}
+ROOST_EXPORT void GOMP_error(const char* message, std::size_t length) {
+  say("error", message, length_of(message, length), nullptr);
+  std::exit(1);
+}
+
+ROOST_EXPORT void __kmpc_atomic_start() { atomic_operations.acquire(); }
+ROOST_EXPORT void __kmpc_atomic_end() { atomic_operations.release(); }
+
+// combine(to, to, value), for types of so many bytes.
+#define ATOMIC_OF_SIZE(bytes)                                                     \
+  ROOST_EXPORT void __kmpc_atomic_##bytes(Ident*, int, void* to, void* value,     \
+                                          void (*combine)(void*, void*, void*)) { \
+    atomic_operations.acquire();                                                  \
+    combine(to, to, value);                                                       \
+    atomic_operations.release();                                                  \
+  }
+ATOMIC_OF_SIZE(1)
+ATOMIC_OF_SIZE(2)
+ATOMIC_OF_SIZE(4)
+ATOMIC_OF_SIZE(8)
+ATOMIC_OF_SIZE(10)
+ATOMIC_OF_SIZE(16)
+ATOMIC_OF_SIZE(20)
+ATOMIC_OF_SIZE(32)
+#undef ATOMIC_OF_SIZE
+
+}  // extern "C"
+}  // namespace roost::omp
