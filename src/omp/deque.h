@@ -1,9 +1,9 @@
-// A work-stealing deque of bounded size: its owner pushes and pops at the bottom, thieves take from the
-// top (Chase and Lev, SPAA 2005; orderings after Le and others, PPoPP 2013).
+// A work-stealing deque of bounded size: its owner pushes and pops at the bottom, thieves take from
+// the top (Chase and Lev, SPAA 2005; orderings after Le and others, PPoPP 2013).
 //
-// It never grows: whoever finds it full does the work at once, which bounds memory and is faster than
-// queueing it. A thief reads an item before it knows that it gets it, so what items point to must stay
-// readable (ult/memory.h). models/task_deque.cc checks it.
+// It never grows: whoever finds it full does the work at once, which bounds memory and is faster
+// than queueing it. A thief reads an item before it knows that it gets it, so what items point to
+// must stay readable (ult/memory.h). models/task_deque.cc checks it.
 #pragma once
 
 #include <cstddef>

@@ -1,10 +1,10 @@
 // GCC's entry points: task reductions.
 //
 // A description, made by the compiler on the stack, is an array of words:
-//   [0] number of items   [1] bytes of one member's private copies   [2] their alignment; here: where
-//   they are   [3] allocator   [4] the next description   [5] here: whether this one begins a group's
-//   [6] here: where the copies end
-//   and for each item, by offset: its address, the offset of its copy, a word for us
+//   [0] number of items   [1] bytes of one member's private copies   [2] their alignment; here:
+//   where they are   [3] allocator   [4] the next description   [5] here: whether this one begins a
+//   group's [6] here: where the copies end and for each item, by offset: its address, the offset of
+//   its copy, a word for us
 // The copies are all zero at first: the compiler keeps among them whether they were initialised.
 #include "omp/gomp_reduction.h"
 
@@ -37,8 +37,8 @@ std::uintptr_t take_copies(std::size_t bytes, std::size_t alignment) {
   if (alignment < 64) alignment = 64;
   std::size_t all = sizeof(Block) + alignment + bytes;
   char* memory = take_others<char>(all);
-  auto copies = (reinterpret_cast<std::uintptr_t>(memory) + sizeof(Block) + alignment - 1) &
-                ~(alignment - 1);
+  auto copies =
+      (reinterpret_cast<std::uintptr_t>(memory) + sizeof(Block) + alignment - 1) & ~(alignment - 1);
   reinterpret_cast<Block*>(copies)[-1] = {memory, all};
   std::memset(reinterpret_cast<void*>(copies), 0, bytes);
   return copies;

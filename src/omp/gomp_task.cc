@@ -15,9 +15,7 @@ void run_gomp(ExplicitTask& task, Member&) {
   reinterpret_cast<void (*)(void*)>(task.function)(task.argument);
 }
 
-bool gomp_creates_nothing(const Task& current) {
-  return cancellation() && is_cancelled(current);
-}
+bool gomp_creates_nothing(const Task& current) { return cancellation() && is_cancelled(current); }
 
 ExplicitTask& create_gomp_task(Member& member, const GompBody& body, bool final_task) {
   std::size_t slack = body.alignment > 64 ? body.alignment : 0;

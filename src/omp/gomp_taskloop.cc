@@ -6,8 +6,8 @@
 namespace roost::omp {
 namespace {
 
-// How the iterations are cut into tasks: `tasks` of them, the first `longer` with one iteration more,
-// the last with `last` if that is not 0.
+// How the iterations are cut into tasks: `tasks` of them, the first `longer` with one iteration
+// more, the last with `last` if that is not 0.
 struct Cut {
   std::uint64_t tasks = 1;
   std::uint64_t each = 0;
@@ -15,9 +15,7 @@ struct Cut {
   std::uint64_t last = 0;
 };
 
-Cut cut_evenly(std::uint64_t n, std::uint64_t tasks) {
-  return {tasks, n / tasks, n % tasks, 0};
-}
+Cut cut_evenly(std::uint64_t n, std::uint64_t tasks) { return {tasks, n / tasks, n % tasks, 0}; }
 
 Cut cut(std::uint64_t n, unsigned flags, std::uint64_t wanted, unsigned members) {
   if (!(flags & kGompGrainsize)) {
@@ -100,19 +98,17 @@ void taskloop(const GompBody& body, unsigned flags, std::uint64_t wanted, int pr
 extern "C" {
 
 ROOST_EXPORT void GOMP_taskloop(void (*function)(void*), void* data, void (*copy)(void*, void*),
-                                long bytes, long alignment, unsigned flags,
-                                unsigned long num_tasks, int priority, long start, long end,
-                                long step) {
+                                long bytes, long alignment, unsigned flags, unsigned long num_tasks,
+                                int priority, long start, long end, long step) {
   GompBody body{function, data, copy, static_cast<std::size_t>(bytes),
                 static_cast<std::size_t>(alignment)};
   taskloop<long>(body, flags, num_tasks, priority, {start, end, step}, step > 0);
 }
 
-ROOST_EXPORT void GOMP_taskloop_ull(void (*function)(void*), void* data,
-                                    void (*copy)(void*, void*), long bytes, long alignment,
-                                    unsigned flags, unsigned long num_tasks, int priority,
-                                    unsigned long long start, unsigned long long end,
-                                    unsigned long long step) {
+ROOST_EXPORT void GOMP_taskloop_ull(void (*function)(void*), void* data, void (*copy)(void*, void*),
+                                    long bytes, long alignment, unsigned flags,
+                                    unsigned long num_tasks, int priority, unsigned long long start,
+                                    unsigned long long end, unsigned long long step) {
   GompBody body{function, data, copy, static_cast<std::size_t>(bytes),
                 static_cast<std::size_t>(alignment)};
   taskloop<unsigned long long>(body, flags, num_tasks, priority, {start, end, step},

@@ -1,5 +1,5 @@
-// LLVM's entry points: cancellation. (__kmpc_cancel_barrier is an ordinary barrier that says whether the
-// region was cancelled: omp/kmpc_parallel.cc.)
+// LLVM's entry points: cancellation. (__kmpc_cancel_barrier is an ordinary barrier that says
+// whether the region was cancelled: omp/kmpc_parallel.cc.)
 #include "omp/export.h"
 #include "omp/kmpc.h"
 #include "omp/task_cancel.h"

@@ -44,8 +44,8 @@ KmpTask* copy_of(Member& member, KmpTask* pattern) {
   KmpTask* task = kmp_task_of(record);
   std::memcpy(static_cast<void*>(task), pattern, bytes);
   if (pattern->shared) {
-    task->shared = reinterpret_cast<char*>(task) + (static_cast<char*>(pattern->shared) -
-                                                    reinterpret_cast<char*>(pattern));
+    task->shared = reinterpret_cast<char*>(task) +
+                   (static_cast<char*>(pattern->shared) - reinterpret_cast<char*>(pattern));
   }
   return task;
 }

@@ -18,8 +18,8 @@ void last_tree_of(Team& team) {
   team.done.wake_all();
 }
 
-// The record's own count and all below are gone: tells those above. `complete`: the task is complete
-// only now, else its parent has been told before.
+// The record's own count and all below are gone: tells those above. `complete`: the task is
+// complete only now, else its parent has been told before.
 void drop_record(ExplicitTask* task, bool complete) {
   for (;;) {
     Task* parent = task->parent;
@@ -32,8 +32,8 @@ void drop_record(ExplicitTask* task, bool complete) {
     give_memory(MemoryFor::tasks, memory_class, task);
     std::uint64_t less = complete ? Task::kRecord | Task::kChild : Task::kRecord;
     std::uint64_t left = parent->counts.fetch_sub(less, std::memory_order_seq_cst) - less;
-    // Those who wait in the parent may be gone, but not its record's memory: at worst they are woken
-    // in vain.
+    // Those who wait in the parent may be gone, but not its record's memory: at worst they are
+    // woken in vain.
     if (group_over || (complete && (awaited || !Task::children_in(left)))) {
       parent->childless.wake_all();
     }
@@ -219,9 +219,8 @@ void fulfill(ExplicitTask& task) {
 
 void wait_for_children(Member& member) {
   Task& task = *member.task;
-  wait_in_task(member, [&] {
-    return !Task::children_in(task.counts.load(std::memory_order_seq_cst));
-  });
+  wait_in_task(member,
+               [&] { return !Task::children_in(task.counts.load(std::memory_order_seq_cst)); });
   if (task.depends) forget_dependences(task);
 }
 
@@ -231,8 +230,8 @@ void yield_task(Member& member) {
     deque.yields = 0;
     return;
   }
-  // To give the core away costs a time slice where others want it, and a task that yields rarely means
-  // that; but what it spins for may need the core.
+  // To give the core away costs a time slice where others want it, and a task that yields rarely
+  // means that; but what it spins for may need the core.
   constexpr std::uint32_t kGiveAwayEvery = 64;
   if (ult::has_other_work(*ult::here.carrier, nullptr) || ++deque.yields % kGiveAwayEvery == 0)
     ult::yield();

@@ -1,10 +1,10 @@
 // Tasks: the implicit one of each member of a team, and explicit ones.
 //
-// A task is told apart from its record: the task is complete when its body is over and its event, if
-// it has one, is fulfilled; the record lives until the records of all tasks it created are gone, since
-// they name it as their parent. So a record that goes tells its parent that a whole tree of tasks is
-// complete, and only trees are counted where many tasks would meet: in Team::unfinished, and in
-// taskgroups. Records are never given back to the system (omp/task_memory.h).
+// A task is told apart from its record: the task is complete when its body is over and its event,
+// if it has one, is fulfilled; the record lives until the records of all tasks it created are gone,
+// since they name it as their parent. So a record that goes tells its parent that a whole tree of
+// tasks is complete, and only trees are counted where many tasks would meet: in Team::unfinished,
+// and in taskgroups. Records are never given back to the system (omp/task_memory.h).
 #pragma once
 
 #include <atomic>
@@ -26,10 +26,11 @@ class Dependences;
 // A taskgroup region: waits for the trees of tasks that its opener created in it.
 struct TaskGroup {
   TaskGroup* outer = nullptr;
-  Task* opener = nullptr;                // null: not waited for (reductions of a parallel region)
-  std::atomic<std::uint32_t> trees{0};   // not complete; whoever makes it zero wakes opener->childless
+  Task* opener = nullptr;  // null: not waited for (reductions of a parallel region)
+  std::atomic<std::uint32_t> trees{
+      0};  // not complete; whoever makes it zero wakes opener->childless
   std::atomic<bool> cancelled{false};
-  bool workshare = false;                // opened for a worksharing construct's reductions
+  bool workshare = false;                     // opened for a worksharing construct's reductions
   std::uintptr_t* gomp_reductions = nullptr;  // innermost first (omp/gomp_reduction.cc)
   void* kmpc_reductions = nullptr;            // of this group (omp/kmpc_reduction.cc)
 };
@@ -41,8 +42,8 @@ struct Task {
   Task* parent = nullptr;          // the task that created it; null: initial
   TaskGroup* group = nullptr;      // the innermost taskgroup it is in
   DependTable* depends = nullptr;  // addresses its children depend on; its own thread's
-  // kChild for each child that is not complete, kRecord for each child's record, and one kRecord for
-  // an explicit task that is not complete itself.
+  // kChild for each child that is not complete, kRecord for each child's record, and one kRecord
+  // for an explicit task that is not complete itself.
   std::atomic<std::uint64_t> counts{0};
   // Those in its body that wait for children, for tasks they depend on, or for a taskgroup.
   ult::WaitList childless;
@@ -53,7 +54,9 @@ struct Task {
 
   static constexpr std::uint64_t kChild = 1;
   static constexpr std::uint64_t kRecord = std::uint64_t{1} << 32;
-  static std::uint32_t children_in(std::uint64_t counts) { return static_cast<std::uint32_t>(counts); }
+  static std::uint32_t children_in(std::uint64_t counts) {
+    return static_cast<std::uint32_t>(counts);
+  }
   static std::uint32_t records_in(std::uint64_t counts) {
     return static_cast<std::uint32_t>(counts >> 32);
   }
@@ -64,16 +67,16 @@ struct ExplicitTask : Task {
   void (*run)(ExplicitTask& task, Member& member) = nullptr;  // its body
   void* function = nullptr;
   void* argument = nullptr;
-  DependNode* node = nullptr;      // null without a depend clause
-  ExplicitTask* next = nullptr;    // in a shared queue
+  DependNode* node = nullptr;           // null without a depend clause
+  ExplicitTask* next = nullptr;         // in a shared queue
   std::atomic<std::uint32_t> holds{1};  // its body, and its event: complete when zero
   std::int32_t priority = 0;
   std::uint8_t memory_class = 0;
   bool in_group_directly = false;  // its parent opened `group`
   bool detachable = false;
-  bool awaited = false;            // its parent waits for it alone
-  bool must_run = false;           // even when cancelled: its copies were constructed
-  bool again = false;              // an untied task that asked for its next part
+  bool awaited = false;   // its parent waits for it alone
+  bool must_run = false;  // even when cancelled: its copies were constructed
+  bool again = false;     // an untied task that asked for its next part
   std::uint8_t abi_flags = 0;
 };
 

@@ -1,9 +1,9 @@
 // The table of addresses that tasks depend on.
 //
-// For each address a parent remembers the tasks of the latest set: those that any number of `in`, or
-// of `inoutset`, put there, or a single `inout`. Who joins a set waits for the set before it; who
-// begins a new one waits for all of the latest set. The table is its task's own; what tasks wait for
-// is in nodes, which outlive tasks and are counted.
+// For each address a parent remembers the tasks of the latest set: those that any number of `in`,
+// or of `inoutset`, put there, or a single `inout`. Who joins a set waits for the set before it;
+// who begins a new one waits for all of the latest set. The table is its task's own; what tasks
+// wait for is in nodes, which outlive tasks and are counted.
 #include "omp/task_depend.h"
 
 #include "omp/task_memory.h"
@@ -26,12 +26,12 @@ static_assert(sizeof(NodeList) == 64);
 
 // What a task waits for, and what waits for it.
 struct DependNode {
-  std::atomic<std::uint32_t> uses;      // sets and predecessors' lists it is in, and its task
-  std::atomic<std::uint32_t> awaits;    // tasks it waits for, and one while it is being set up
+  std::atomic<std::uint32_t> uses;    // sets and predecessors' lists it is in, and its task
+  std::atomic<std::uint32_t> awaits;  // tasks it waits for, and one while it is being set up
   ult::SpinLock lock;
-  bool complete;             // by `lock`
-  NodeList* successors;      // by `lock`
-  ExplicitTask* task;        // null: somebody waits in `waiter`
+  bool complete;         // by `lock`
+  NodeList* successors;  // by `lock`
+  ExplicitTask* task;    // null: somebody waits in `waiter`
   Task* waiter;
 };
 
@@ -149,8 +149,8 @@ namespace {
 constexpr std::uint32_t kFirstRoom = 8;
 
 std::uint32_t hash(const void* address) {
-  return static_cast<std::uint32_t>((reinterpret_cast<std::uintptr_t>(address) *
-                                     0x9e3779b97f4a7c15u) >> 32);
+  return static_cast<std::uint32_t>(
+      (reinterpret_cast<std::uintptr_t>(address) * 0x9e3779b97f4a7c15u) >> 32);
 }
 
 // The entry of the address, or the free one where it belongs.

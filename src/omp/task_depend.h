@@ -28,14 +28,15 @@ class Dependences {
 };
 
 // Gives a new task of the member's current one its dependences. True if it may be executed at once;
-// else whoever completes the last task it waits for queues it. Before it is submitted otherwise, and
-// after it is counted.
+// else whoever completes the last task it waits for queues it. Before it is submitted otherwise,
+// and after it is counted.
 bool enter_dependences(Member& member, ExplicitTask& task, const Dependences& dependences);
 
 // Waits until a construct with these dependences may go on (undeferred tasks, taskwait depend).
 void wait_for_dependences(Member& member, const Dependences& dependences);
 
-// A complete task lets go those that waited for it. `executor`: the member that executed it, or null.
+// A complete task lets go those that waited for it. `executor`: the member that executed it, or
+// null.
 void release_dependents(ExplicitTask& task, Member* executor);
 
 // Drops what is remembered of the task's children, when it creates no more, or all are complete.

@@ -97,8 +97,8 @@ __attribute__((noinline)) void give_slowly(MemoryFor kind, unsigned index, Free*
     give_batch(depot, item);
     return;
   }
-  // A batch of the oldest stays warm here; the newest go, whose lines are most likely still here and
-  // are wanted by whoever creates the next tasks.
+  // A batch of the oldest stays warm here; the newest go, whose lines are most likely still here
+  // and are wanted by whoever creates the next tasks.
   List& list = local().lists[static_cast<unsigned>(kind)][index];
   item->next = list.first;
   Free* last = item;

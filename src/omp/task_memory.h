@@ -1,8 +1,9 @@
 // Memory for tasks and what belongs to them, from free lists by size.
 //
-// Each OS thread has lists of its own; what one thread frees more than it uses moves in batches to lists
-// that all share, so that a thread that only creates tasks gets back what others free. Nothing returns
-// to the system: a thief may look at a task that has ended, and wake-ups may come late.
+// Each OS thread has lists of its own; what one thread frees more than it uses moves in batches to
+// lists that all share, so that a thread that only creates tasks gets back what others free.
+// Nothing returns to the system: a thief may look at a task that has ended, and wake-ups may come
+// late.
 #pragma once
 
 #include <cstddef>

@@ -1,9 +1,9 @@
 // The queues of explicit tasks, and who looks where.
 //
-// Batch::pieces says whether tasks may be queued: who queues one sets it, who finds nothing anywhere
-// clears it. [pieces-1] The one queues and then looks at `pieces`, the other clears `pieces` and then
-// looks once more at the queues, with a fence between the two on both sides: so a task is never
-// queued with `pieces` zero for good.
+// Batch::pieces says whether tasks may be queued: who queues one sets it, who finds nothing
+// anywhere clears it. [pieces-1] The one queues and then looks at `pieces`, the other clears
+// `pieces` and then looks once more at the queues, with a fence between the two on both sides: so a
+// task is never queued with `pieces` zero for good.
 #include "omp/task_pool.h"
 
 #include "ult/carriers.h"
@@ -108,7 +108,8 @@ ExplicitTask* steal_from_all(Member& member, TaskDeque& own, Allowed&& allowed) 
   return nullptr;
 }
 
-// Where it last found something, a few others, and now and then all. `thorough`: all were looked at.
+// Where it last found something, a few others, and now and then all. `thorough`: all were looked
+// at.
 template <class Allowed>
 ExplicitTask* steal(Member& member, TaskDeque& own, bool& thorough, Allowed&& allowed) {
   constexpr unsigned kSmall = 8, kAllEvery = 8, kTries = 2;

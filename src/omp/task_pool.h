@@ -26,10 +26,10 @@ inline constexpr unsigned kQueuedTasks = 512;
 struct TaskDeque {
   Deque<RealWorld, ExplicitTask, kQueuedTasks> tasks;
   std::uint32_t random = 1;
-  std::uint32_t victim = 0;  // where it last found something
-  std::uint32_t misses = 0;  // looks at some of the others that found nothing
-  std::uint32_t inlined = 0;  // new tasks in execution at once, on top of each other
-  std::uint32_t yields = 0;   // taskyields in a row that found nothing
+  std::uint32_t victim = 0;       // where it last found something
+  std::uint32_t misses = 0;       // looks at some of the others that found nothing
+  std::uint32_t inlined = 0;      // new tasks in execution at once, on top of each other
+  std::uint32_t yields = 0;       // taskyields in a row that found nothing
   ExplicitTask* spare = nullptr;  // a record for the next of those, all but ready
 };
 
@@ -39,7 +39,8 @@ struct TaskPool {
   std::atomic<std::uint32_t> queued{0};
   ExplicitTask* first = nullptr;  // by priority, then by age
   ExplicitTask* last = nullptr;
-  // Of the region and of a worksharing construct, with LLVM's task modifier (omp/kmpc_reduction.cc).
+  // Of the region and of a worksharing construct, with LLVM's task modifier
+  // (omp/kmpc_reduction.cc).
   struct SharedReduction* reductions[2] = {};
 };
 TaskPool& pool_of(Team& team);
@@ -53,8 +54,8 @@ TaskDeque& deque_of(Member& member);
 
 // ---- Tasks that are executed where they are created ---------------------------------------------
 //
-// Nobody but its creator, who waits for it, knows of such a task: it is counted only if it leaves others
-// behind. So it costs a few stores.
+// Nobody but its creator, who waits for it, knows of such a task: it is counted only if it leaves
+// others behind. So it costs a few stores.
 
 // Tasks on top of each other: beyond, they are queued if they can be, as stacks are small.
 inline constexpr std::uint32_t kDeepestInline = 200;
@@ -93,8 +94,8 @@ inline void end_in_place(Member& member, ExplicitTask& task) {
   --deque.inlined;
   member.task = task.parent;
   // [task-2] in omp/task.cc.
-  bool clean = !task.depends && !deque.spare &&
-               task.counts.load(std::memory_order_acquire) == Task::kRecord;
+  bool clean =
+      !task.depends && !deque.spare && task.counts.load(std::memory_order_acquire) == Task::kRecord;
   if (__builtin_expect(clean, 1)) {
     deque.spare = &task;
   } else {
