@@ -42,9 +42,11 @@ if(EXISTS ${CMAKE_SOURCE_DIR}/src/cli/main.cc)
   target_link_libraries(roost PRIVATE roost_cli)
 endif()
 
+# Of the OpenMP library, what only computes is tested here; the rest by tests/omp.
 roost_glob(unit_test_sources src/*/*_test.cc)
+roost_glob(omp_parsing src/omp/env_parse.cc src/omp/env_places.cc)
 if(unit_test_sources)
-  add_executable(unit_tests ${unit_test_sources})
+  add_executable(unit_tests ${unit_test_sources} ${omp_parsing})
   target_link_libraries(unit_tests PRIVATE roost_cli GTest::gtest
                                            GTest::gtest_main rapidcheck)
   # Nothing is seen twice in a build that only runs tests; in the others, each file must name

@@ -17,6 +17,9 @@
 #include "ult/spin_lock.h"
 
 namespace roost::omp {
+
+constinit std::atomic<bool> affinity_wanted{false};
+
 namespace {
 
 constexpr char kDefaultFormat[] = "level %L thread %i affinity %A";
@@ -161,18 +164,18 @@ void expand(Line& line, const char* format, const Member& member) {
 }
 
 // `format`: null or empty means the one that is set.
-void describe(Line& line, const char* format) {
+void describe(Line& line, const char* format, const Member& member) {
   char own[kAffinityFormatRoom];
   if (!format || !*format) {
     get_affinity_format(own, sizeof own);
     format = own;
   }
-  expand(line, format, self());
+  expand(line, format, member);
 }
 
-void display(const char* format) {
+void display(const char* format, const Member& member) {
   Line line;
-  describe(line, format);
+  describe(line, format, member);
   line << '\n';
   ult::kernel::write_error(line.c_str(), line.length());
 }
@@ -222,7 +225,7 @@ void display_affinity_of(const Member& member) {
   if (gtid / 64 >= 1024) return;
   std::uint64_t bit = std::uint64_t{1} << gtid % 64;
   if (shown[gtid / 64].fetch_or(bit, std::memory_order_relaxed) & bit) return;
-  display(nullptr);
+  display(nullptr, member);
 }
 
 extern "C" {
@@ -235,10 +238,10 @@ ROOST_EXPORT std::size_t omp_get_affinity_format(char* buffer, std::size_t size)
   settings();
   return get_affinity_format(buffer, size);
 }
-ROOST_EXPORT void omp_display_affinity(const char* format) { display(format); }
+ROOST_EXPORT void omp_display_affinity(const char* format) { display(format, self()); }
 ROOST_EXPORT std::size_t omp_capture_affinity(char* buffer, std::size_t size, const char* format) {
   Line line;
-  describe(line, format);
+  describe(line, format, self());
   return copy(buffer, size, line.c_str(), line.length());
 }
 
@@ -257,7 +260,7 @@ ROOST_EXPORT void omp_display_affinity_(const char* format, std::size_t length) 
 ROOST_EXPORT std::int32_t omp_capture_affinity_(char* buffer, const char* format, std::size_t size,
                                                 std::size_t length) {
   Line line;
-  describe(line, FromFortran(format, length).text);
+  describe(line, FromFortran(format, length).text, self());
   to_fortran(buffer, size, line.c_str());
   return static_cast<std::int32_t>(line.length());
 }

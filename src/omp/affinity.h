@@ -32,7 +32,9 @@ void set_affinity_format(const char* format);
 // Writes what fits with a null; the whole length.
 std::size_t get_affinity_format(char* buffer, std::size_t size);
 
-// What a member says of itself once at the beginning of its part if OMP_DISPLAY_AFFINITY is set.
+// Whether OMP_DISPLAY_AFFINITY is set: each member then says once where it is, by itself, at the
+// beginning of its part.
+extern constinit std::atomic<bool> affinity_wanted;
 void display_affinity_of(const Member& member);
 
 }  // namespace roost::omp

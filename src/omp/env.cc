@@ -161,6 +161,7 @@ void read_places(Settings& set) {
                return true;
              });
   read_boolean("OMP_DISPLAY_AFFINITY", set.display_affinity);
+  affinity_wanted.store(set.display_affinity, std::memory_order_relaxed);
   if (const char* text = value_for_host("OMP_AFFINITY_FORMAT")) set_affinity_format(text);
 }
 

@@ -71,7 +71,8 @@ void own_variables(Page& page, const Settings& set) {
   line(page, "ROOST_OMP_STACKSIZE", ult::light_stack_bytes.load(std::memory_order_relaxed) / 1024);
   auto patience = ult::patience_limit.load(std::memory_order_relaxed);
   Text<32> text;
-  text << static_cast<std::uint64_t>(patience / 1'000'000);
+  bool whole = patience % 1'000'000 == 0;
+  text << static_cast<std::uint64_t>(patience / (whole ? 1'000'000 : 1000)) << (whole ? "ms" : "us");
   line(page, "KMP_BLOCKTIME", text.c_str());
 }
 

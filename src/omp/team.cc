@@ -1,10 +1,13 @@
 // Opening and ending regions.
 #include "omp/team.h"
 
+#include "omp/affinity.h"
 #include "omp/levels.h"
 #include "omp/task_depend.h"
 #include "omp/task_pool.h"
+#include "omp/threadprivate.h"
 #include "ult/kernel.h"
+#include "ult/spin_lock.h"
 #include "ult/watch.h"
 
 namespace roost::omp {
@@ -26,6 +29,7 @@ void begin_member(Member& member) {
   task.group = team.region.group;
   task.counts.store(0, std::memory_order_relaxed);
   if (__builtin_expect(task.depends != nullptr, 0)) forget_dependences(task);
+  if (affinity_wanted.load(std::memory_order_relaxed) && team.level) display_affinity_of(member);
 }
 
 // Work for who waits at the end of the region or in a barrier.
@@ -52,6 +56,7 @@ void stay_and_help(Team& team, Member& member, std::uint32_t round) {
 }
 
 void arrive_at_end(Team& team) {
+  if (__builtin_expect(region_cancelled(team), 0)) wake_workshares(team);
   // [end-1] What the member did is visible to the master.
   if (team.remaining.fetch_sub(1, std::memory_order_acq_rel) == 1) team.done.wake_all();
 }
@@ -132,19 +137,50 @@ Team& take_team(ult::Carrier& carrier, unsigned size) {
   return *team;
 }
 
-Root& root_of(ult::Carrier& carrier) {
-  if (carrier.user) return *static_cast<Root*>(carrier.user);
+// Roots of threads that have ended: with their teams, for threads to come.
+constinit Root* spare_roots = nullptr;
+constinit ult::SpinLock roots_lock;
+
+Root* take_spare_root() {
+  ult::SpinGuard guard(roots_lock);
+  Root* root = spare_roots;
+  if (root) spare_roots = root->next;
+  return root;
+}
+
+void end_root(ult::Carrier& carrier) {
+  auto* root = static_cast<Root*>(carrier.user);
+  if (!root) return;
+  carrier.user = nullptr;
+  // A thread that leaves tasks behind leaves its root with them.
+  if (root->team.unfinished.load(std::memory_order_relaxed)) return;
+  forget_threadprivate(root->member.gtid);
+  for (Team* team = root->free_teams; team; team = team->next)
+    for (unsigned i = 0; i < team->capacity; ++i) forget_threadprivate(team->members[i].gtid);
+  ult::SpinGuard guard(roots_lock);
+  root->next = spare_roots;
+  spare_roots = root;
+}
+
+Root* make_root() {
   auto* root = ult::permanent_array<Root>(1);
   if (!root) ult::out_of_memory("a thread");
   new (root) Root;
   Team& team = root->team;
-  Member& member = root->member;
-  team.members = &member;
-  team.icvs = settings().initial;
+  team.members = &root->member;
   team.barrier.nodes = ult::permanent_array<ArrivalNode<RealWorld>>(1);
-  member.team = &team;
-  member.gtid = next_gtid.fetch_add(1, std::memory_order_relaxed);
-  begin_member(member);
+  root->member.team = &team;
+  root->member.gtid = next_gtid.fetch_add(1, std::memory_order_relaxed);
+  return root;
+}
+
+Root& root_of(ult::Carrier& carrier) {
+  if (carrier.user) return *static_cast<Root*>(carrier.user);
+  ult::carrier_ends = end_root;
+  Root* root = take_spare_root();
+  if (!root) root = make_root();
+  root->team.icvs = settings().initial;
+  begin_member(root->member);
   carrier.user = root;
   return *root;
 }
@@ -231,6 +267,16 @@ void run_in_place(Team& team, unsigned number) {
 
 }  // namespace
 
+void lock_roots_before_fork() { roots_lock.acquire(); }
+void unlock_roots_after_fork() { roots_lock.release(); }
+void keep_own_root_after_fork() {
+  roots_lock.reset();
+  // Workers may have been looking into teams that had ended.
+  spare_roots = nullptr;
+  if (ult::here.carrier && ult::here.carrier->user)
+    static_cast<Root*>(ult::here.carrier->user)->free_teams = nullptr;
+}
+
 Member& become_initial() {
   ult::Carrier& carrier = ult::carrier();
   Member& member = root_of(carrier).member;
@@ -272,6 +318,9 @@ Team& begin_region(const Region& region) {
   if (team.cancelled.load(std::memory_order_relaxed) ||
       team.workshares.torn.load(std::memory_order_relaxed)) {
     team.workshares.mend();
+    for (unsigned i = 0; i < team.capacity; ++i)
+      for (auto& arrived : team.members[i].reduction.arrived)
+        arrived.store(0, std::memory_order_relaxed);
   }
   team.cancelled.store(0, std::memory_order_relaxed);
   team.singles.store(0, std::memory_order_relaxed);
@@ -309,6 +358,7 @@ void end_region() {
   Member& master = self();
   Team& team = *master.team;
   ult::Carrier& carrier = *ult::here.carrier;
+  if (__builtin_expect(region_cancelled(team), 0)) wake_workshares(team);
   if (team.size > 1) {
     for (unsigned number; (number = team.tickets.take()) != ult::kNoCall;)
       run_in_place(team, number);
@@ -368,8 +418,8 @@ void end_cancelled_constructs(Team& team) {
 
 bool team_barrier(Member& member) {
   Team& team = *member.team;
-  // [cancel-1] Who cancels the region sets the bit and then wakes the gate. Those who wait here go on to
-  // the end of the region, which waits for all.
+  // [cancel-1] Who cancels the region sets the bit and then wakes the gate. Those who wait here go
+  // on to the end of the region, which waits for all.
   auto cancelled = [&] {
     return (team.cancelled.load(std::memory_order_seq_cst) & kCancelParallel) != 0;
   };

@@ -31,12 +31,12 @@ struct alignas(kCoreStride) Member {
   std::int32_t gtid = 0;  // LLVM's name for it: unique among all members, and kept
   Task* task = nullptr;   // the one it executes
   Task implicit;
-  LoopState loop;               // of the worksharing construct it is in (omp/workshare.h)
-  std::uint32_t workshares = 0; // number of the next one with shared state
-  std::uint32_t singles = 0;    // how many single constructs
+  LoopState loop;                // of the worksharing construct it is in (omp/workshare.h)
+  std::uint32_t workshares = 0;  // number of the next one with shared state
+  std::uint32_t singles = 0;     // how many single constructs
   ReductionState reduction;
-  CombinedLoop combined;        // the loop of the parallel loop it opens (GCC)
-  TaskDeque* deque = nullptr;   // its explicit tasks; kept (omp/task_pool.h)
+  CombinedLoop combined;       // the loop of the parallel loop it opens (GCC)
+  TaskDeque* deque = nullptr;  // its explicit tasks; kept (omp/task_pool.h)
   // What LLVM's push calls say of the next region.
   unsigned pushed_threads = 0;
   Bind pushed_bind = Bind::no;
@@ -98,12 +98,22 @@ struct Team : ult::Batch {
   const ult::Batch* was_inside = nullptr;  // of the master, before
 };
 
+inline bool region_cancelled(const Team& team) {
+  return team.cancelled.load(std::memory_order_seq_cst) & kCancelParallel;
+}
+
 // What the calling OS thread's carrier keeps for OpenMP (Carrier::user).
 struct Root {
   Team team;  // of the initial thread: level 0
   Member member;
   Team* free_teams = nullptr;  // by last use
+  Root* next = nullptr;        // among those whose threads have ended
 };
+
+// Around a fork: nobody is changing the list of roots meanwhile; the child begins with its own alone.
+void lock_roots_before_fork();
+void unlock_roots_after_fork();
+void keep_own_root_after_fork();
 
 // The member whose code the caller is in; the initial one of an OS thread outside regions.
 Member& become_initial();

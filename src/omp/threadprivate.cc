@@ -12,6 +12,7 @@
 #include "omp/kmpc.h"
 #include "omp/lock.h"
 #include "omp/team.h"
+#include "omp/threadprivate.h"
 
 namespace roost::omp {
 namespace {
@@ -40,6 +41,7 @@ struct Variable {
 
 constexpr unsigned kLists = 256;
 constinit std::atomic<Variable*> table[kLists] = {};
+constinit std::atomic<bool> any_variable{false};
 // Held while variables are made, not while they are used. Constructors of images are called with
 // it: a light thread may wait for it.
 constinit Lock making;
@@ -66,6 +68,7 @@ Variable& find_or_add(void* original) {
   std::atomic<Variable*>& list = list_of(original);
   variable->next = list.load(std::memory_order_relaxed);
   list.store(variable, std::memory_order_release);  // [private-1]
+  any_variable.store(true, std::memory_order_relaxed);
   return *variable;
 }
 
@@ -178,24 +181,39 @@ void destroy(const Variable& variable, void* copy) {
   }
 }
 
-// When the process ends: threads of the library have no end of their own.
-__attribute__((destructor)) void destroy_copies() {
+template <class Each>
+void for_all_variables(Each&& each) {
   for (std::atomic<Variable*>& list : table) {
-    for (Variable* variable = list.load(std::memory_order_acquire); variable;
-         variable = variable->next) {
-      if (!variable->destructor) continue;
-      for (std::atomic<std::atomic<void*>*>& chunk : variable->copies) {
-        std::atomic<void*>* slots = chunk.load(std::memory_order_acquire);
-        for (unsigned i = 0; slots && i < kChunk; ++i) {
-          void* copy = slots[i].exchange(nullptr, std::memory_order_relaxed);
-          if (copy && copy != variable->original) destroy(*variable, copy);
-        }
-      }
-    }
+    Variable* variable = list.load(std::memory_order_acquire);
+    for (; variable; variable = variable->next) each(*variable);
   }
 }
 
+void end_copy(Variable& variable, std::atomic<void*>& slot) {
+  void* copy = slot.exchange(nullptr, std::memory_order_relaxed);
+  if (copy && copy != variable.original && variable.destructor) destroy(variable, copy);
+}
+
+// When the process ends: threads of the library have no end of their own.
+__attribute__((destructor)) void destroy_copies() {
+  for_all_variables([](Variable& variable) {
+    for (std::atomic<std::atomic<void*>*>& chunk : variable.copies) {
+      std::atomic<void*>* slots = chunk.load(std::memory_order_acquire);
+      for (unsigned i = 0; slots && i < kChunk; ++i) end_copy(variable, slots[i]);
+    }
+  });
+}
+
 }  // namespace
+
+void forget_threadprivate(std::int32_t gtid) {
+  auto number = static_cast<unsigned>(gtid);
+  if (!any_variable.load(std::memory_order_relaxed) || number >= kChunk * kChunks) return;
+  for_all_variables([number](Variable& variable) {
+    std::atomic<void*>* slots = variable.copies[number / kChunk].load(std::memory_order_acquire);
+    if (slots) end_copy(variable, slots[number % kChunk]);
+  });
+}
 
 extern "C" {
 

@@ -1,5 +1,6 @@
 // A member of a region forks while the others are at work: its child opens regions of its own.
-// roost only: libomp's children get no nested regions.
+// reference: gcc
+// reason: libomp's children get no nested regions
 #include <omp.h>
 #include <stdio.h>
 #include <sys/wait.h>

@@ -1,5 +1,6 @@
 // Children of fork use OpenMP at once, though the parent's threads were at work a moment ago.
-// roost only: libgomp's children wait for threads they do not have, libomp's regions are serial.
+// reference: no
+// reason: libgomp's children wait for threads they do not have, regions in libomp's are serial
 #include <omp.h>
 #include <stdio.h>
 #include <sys/wait.h>

@@ -1,4 +1,6 @@
 // teams on the host: leagues of the wanted size, each an initial team with regions of its own.
+// reference: gcc
+// reason: libomp says that it forms smaller teams
 #include <omp.h>
 #include <stdio.h>
 #include <stdlib.h>

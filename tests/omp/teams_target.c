@@ -1,4 +1,6 @@
 // Target regions run on the host, with copies of what is firstprivate.
+// reference: gcc
+// reason: libomp says that it forms smaller teams
 #include <omp.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,5 @@
 // threadprivate variables: the main thread's is the variable itself, others begin with its first
 // value and keep theirs from region to region.
-// flags: -fnoopenmp-use-tls
 #include <omp.h>
 #include <stdio.h>
 #include <stdlib.h>
