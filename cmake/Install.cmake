@@ -8,6 +8,7 @@ if(TARGET roost_guest)
 endif()
 if(TARGET roost_omp)
   install(TARGETS roost_omp LIBRARY)
+  install(FILES ${CMAKE_BINARY_DIR}/lib/libomp_roost.so TYPE LIB)  # a link to it
 endif()
 if(EXISTS ${CMAKE_SOURCE_DIR}/include/roost)
   install(DIRECTORY include/roost TYPE INCLUDE FILES_MATCHING PATTERN "*.h")

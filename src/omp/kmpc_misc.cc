@@ -6,7 +6,6 @@
 #include "omp/api.h"
 #include "omp/export.h"
 #include "omp/kmpc.h"
-#include "omp/lock.h"
 #include "omp/team.h"
 #include "ult/kernel.h"
 
@@ -14,7 +13,6 @@ namespace roost::omp {
 namespace {
 
 // For atomic operations of sizes the processor has no instruction for.
-constinit Lock atomic_operations;
 
 void say(const char* kind, const char* message, std::size_t length, const char* where) {
   Text<1024> text("roost: ");
@@ -71,27 +69,6 @@ ROOST_EXPORT void GOMP_error(const char* message, std::size_t length) {
   say("error", message, length_of(message, length), nullptr);
   std::exit(1);
 }
-
-ROOST_EXPORT void __kmpc_atomic_start() { atomic_operations.acquire(); }
-ROOST_EXPORT void __kmpc_atomic_end() { atomic_operations.release(); }
-
-// combine(to, to, value), for types of so many bytes.
-#define ATOMIC_OF_SIZE(bytes)                                                     \
-  ROOST_EXPORT void __kmpc_atomic_##bytes(Ident*, int, void* to, void* value,     \
-                                          void (*combine)(void*, void*, void*)) { \
-    atomic_operations.acquire();                                                  \
-    combine(to, to, value);                                                       \
-    atomic_operations.release();                                                  \
-  }
-ATOMIC_OF_SIZE(1)
-ATOMIC_OF_SIZE(2)
-ATOMIC_OF_SIZE(4)
-ATOMIC_OF_SIZE(8)
-ATOMIC_OF_SIZE(10)
-ATOMIC_OF_SIZE(16)
-ATOMIC_OF_SIZE(20)
-ATOMIC_OF_SIZE(32)
-#undef ATOMIC_OF_SIZE
 
 }  // extern "C"
 }  // namespace roost::omp

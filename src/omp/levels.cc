@@ -51,7 +51,21 @@ bool of_executable_with_tls(const void* function) {
          address < high.load(std::memory_order_relaxed);
 }
 
+// Functions remembered, by hash; a collision forgets the older one.
+constinit std::atomic<const void*> spinning[64] = {};
+std::atomic<const void*>& place_of(const void* function) {
+  auto bits = reinterpret_cast<std::uintptr_t>(function);
+  return spinning[(bits * 0x9e3779b97f4a7c15u) >> 58];
+}
+
 }  // namespace
+
+void remember_spinning(const void* function) {
+  place_of(function).store(function, std::memory_order_relaxed);
+}
+bool is_spinning(const void* function) {
+  return place_of(function).load(std::memory_order_relaxed) == function;
+}
 
 void inherit_by_level(Icvs& icvs, unsigned level) {
   const Settings& set = settings();

@@ -15,4 +15,10 @@ void inherit_by_level(Icvs& icvs, unsigned level);
 // regions up to level N.
 bool on_os_threads(const Team& team);
 
+// Regions whose members wait for each other by spinning, by their functions: learned when it is
+// seen. Such members had better run all at once, each on a core, or all on one core, where each
+// wait costs a switch between light threads. In between, each would cost one between OS threads.
+void remember_spinning(const void* function);
+bool is_spinning(const void* function);
+
 }  // namespace roost::omp

@@ -3,6 +3,7 @@
 
 #include "omp/affinity.h"
 #include "omp/levels.h"
+#include "omp/task_depend.h"
 #include "omp/task_pool.h"
 #include "omp/threadprivate.h"
 #include "ult/kernel.h"
@@ -17,14 +18,17 @@ constinit std::atomic<std::int32_t> next_gtid{0};
 void begin_member(Member& member) {
   Team& team = *member.team;
   member.task = &member.implicit;
-  member.workshares = 0;
+  member.workshares = team.workshares.begin;
+  member.loop.workshare = nullptr;
+  member.loop.flags = nullptr;
   member.singles = 0;
   Task& task = member.implicit;
   task.icvs = team.icvs;
   task.team = &team;
   task.parent = team.opener ? team.opener->task : nullptr;
-  task.group = nullptr;
-  task.children.store(0, std::memory_order_relaxed);
+  task.group = team.region.group;
+  task.counts.store(0, std::memory_order_relaxed);
+  if (__builtin_expect(task.depends != nullptr, 0)) forget_dependences(task);
   if (affinity_wanted.load(std::memory_order_relaxed) && team.level) display_affinity_of(member);
 }
 
@@ -103,7 +107,9 @@ void grow(Team& team, unsigned size) {
     members[i].team = &team;
     members[i].gtid = i < team.capacity ? team.members[i].gtid
                                         : next_gtid.fetch_add(1, std::memory_order_relaxed);
-    if (i < team.capacity) members[i].deque = team.members[i].deque;
+    if (i >= team.capacity) continue;
+    members[i].deque = team.members[i].deque;
+    members[i].implicit.depends = team.members[i].implicit.depends;
   }
   team.members = members;
   team.barrier.nodes = nodes;
@@ -200,6 +206,12 @@ void send_members(Team& team) {
   }
 }
 
+// Whether more threads want cores than there are. If not, a worker that listens has a core.
+bool crowded() {
+  return ult::active_carriers.load(std::memory_order_relaxed) > ult::host::cores() ||
+         ult::host::others_wait();
+}
+
 // To a worker that may not listen yet: as long as it will for certain, and else for so long that it
 // must be at work for somebody else.
 bool send_patiently(Team& team, unsigned worker, unsigned number) {
@@ -286,6 +298,7 @@ unsigned team_size(const Member& opener, unsigned threads) {
 Team& begin_region(const Region& region) {
   Member& opener = self();
   ult::Carrier& carrier = *ult::here.carrier;
+  ult::host::pass_point();
   unsigned size = team_size(opener, region.threads);
   Team& outer = *opener.team;
   Team& team = take_team(carrier, size);
@@ -300,25 +313,34 @@ Team& begin_region(const Region& region) {
   inherit_by_level(team.icvs, team.level);
   team.n_sent = 0;
   team.light.store(false, std::memory_order_relaxed);
+  // Of the team's last region: then members may have left constructs in which others were.
+  if (team.cancelled.load(std::memory_order_relaxed) ||
+      team.workshares.torn.load(std::memory_order_relaxed)) {
+    team.workshares.mend();
+  }
   team.cancelled.store(0, std::memory_order_relaxed);
   team.singles.store(0, std::memory_order_relaxed);
   team.parent.store(outer.level ? &outer : nullptr, std::memory_order_relaxed);
   if (size > 1) {
     team.remaining.store(size - 1, std::memory_order_relaxed);
     bool strictly = on_os_threads(team);
+    bool spinning = !strictly && is_spinning(region.function);
     if (outer.active_level == 0) {
       ult::count_in(carrier);
     }
     if (strictly) {
       send_to_own_threads(team);
-    } else if (outer.active_level == 0) {
+    } else if (outer.active_level == 0 && !crowded()) {
       send_members(team);
     }
     if (team.n_sent + 1 < size) {
       team.light.store(true, std::memory_order_relaxed);
       team.tickets.open(team.n_sent + 1, size);
-      ult::show(carrier, team);
-      ult::call_for_help(team);
+      team.spins.store(false, std::memory_order_relaxed);
+      if (!spinning) {
+        ult::show(carrier, team);
+        ult::call_for_help(team);
+      }
       ult::watch();
       team.was_inside = ult::set_inside(&team);
     }
@@ -345,8 +367,13 @@ void end_region() {
            !team.unfinished.load(std::memory_order_acquire);
   };
   if (!over()) ult::wait_until(team.done, tasks_of(team), over, [&] { return run_task(master); });
+  // Of a cancelled region: members have left barriers that others did not come to.
+  if (team.cancelled.load(std::memory_order_relaxed) & kCancelParallel)
+    for (unsigned i = 0; i < arrival_nodes(team.size); ++i)
+      team.barrier.nodes[i].count.store(0, std::memory_order_relaxed);
   if (team.size > 1) {
     if (team.light.load(std::memory_order_relaxed)) {
+      if (team.spins.load(std::memory_order_relaxed)) remember_spinning(team.region.function);
       ult::set_inside(team.was_inside);
       ult::hide(carrier, team);
     }
@@ -357,6 +384,7 @@ void end_region() {
       cpu_pause();
     }
   }
+  team.workshares.begin = master.workshares;
   Member& opener = *team.opener;
   ult::here.local = &opener;
   if (team.size > 1 && opener.team->active_level == 0) ult::count_out(carrier);
@@ -371,12 +399,30 @@ void parallel(const Region& region) {
   end_region();
 }
 
+namespace {
+
+// At a barrier, with all members there: what was cancelled is over (omp/workshare.h).
+void end_cancelled_constructs(Team& team) {
+  constexpr std::uint32_t kConstructs = kCancelLoop | kCancelSections;
+  if (!(team.cancelled.load(std::memory_order_relaxed) & kConstructs)) return;
+  team.cancelled.fetch_and(~kConstructs, std::memory_order_relaxed);
+  team.workshares.torn.store(true, std::memory_order_relaxed);
+}
+
+}  // namespace
+
 bool team_barrier(Member& member) {
   Team& team = *member.team;
-  auto cancelled = [&] { return team.cancelled.load(std::memory_order_relaxed) & kCancelParallel; };
+  // [cancel-1] Who cancels the region sets the bit and then wakes the gate. Those who wait here go
+  // on to the end of the region, which waits for all.
+  auto cancelled = [&] {
+    return (team.cancelled.load(std::memory_order_seq_cst) & kCancelParallel) != 0;
+  };
+  if (cancelled()) return true;
   if (team.size == 1) {
     auto done = [&] { return !team.unfinished.load(std::memory_order_acquire); };
     if (!done()) ult::wait_until(team.done, tasks_of(team), done, [&] { return run_task(member); });
+    end_cancelled_constructs(team);
     return cancelled();
   }
   Barrier& barrier = team.barrier;
@@ -385,11 +431,14 @@ bool team_barrier(Member& member) {
   if (arrive(barrier.nodes, team.size, member.number)) {
     auto done = [&] { return !team.unfinished.load(std::memory_order_acquire); };
     if (!done()) ult::wait_until(barrier.gate, tasks_of(team), done, work);
+    end_cancelled_constructs(team);
     // [barrier-2] releases all that the members did before.
     barrier.epoch.store(epoch + 1, std::memory_order_release);
     barrier.gate.wake_all();
   } else {
-    auto released = [&] { return barrier.epoch.load(std::memory_order_acquire) != epoch; };
+    auto released = [&] {
+      return barrier.epoch.load(std::memory_order_acquire) != epoch || cancelled();
+    };
     ult::wait_until(barrier.gate, tasks_of(team), released, work);
   }
   return cancelled();

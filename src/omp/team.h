@@ -14,6 +14,7 @@
 
 #include "omp/barrier.h"
 #include "omp/icv.h"
+#include "omp/reduction.h"
 #include "omp/task.h"
 #include "omp/workshare.h"
 #include "ult/carrier.h"
@@ -30,10 +31,11 @@ struct alignas(kCoreStride) Member {
   std::int32_t gtid = 0;  // LLVM's name for it: unique among all members, and kept
   Task* task = nullptr;   // the one it executes
   Task implicit;
-  LoopState loop;  // of the worksharing construct it is in (omp/workshare.h)
-  std::uint32_t workshares =
-      0;                       // how many it has entered in this region, of those with shared state
-  std::uint32_t singles = 0;   // how many single constructs
+  LoopState loop;                // of the worksharing construct it is in (omp/workshare.h)
+  std::uint32_t workshares = 0;  // number of the next one with shared state
+  std::uint32_t singles = 0;     // how many single constructs
+  ReductionState reduction;
+  CombinedLoop combined;       // the loop of the parallel loop it opens (GCC)
   TaskDeque* deque = nullptr;  // its explicit tasks; kept (omp/task_pool.h)
   // What LLVM's push calls say of the next region.
   unsigned pushed_threads = 0;
@@ -54,6 +56,7 @@ struct Region {
   void** arguments = nullptr;  // LLVM's microtasks: `data` of them
   unsigned threads = 0;        // num_threads clause; 0: as the ICVs say
   Bind bind = Bind::no;
+  TaskGroup* group = nullptr;  // members begin in it (reductions with the task modifier)
 };
 
 struct Team : ult::Batch {

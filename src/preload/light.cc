@@ -6,6 +6,7 @@
 #include "os/sys.h"
 #include "preload/nudge.h"
 #include "preload/public_api.h"
+#include "preload/real.h"
 #include "sched/runtime.h"
 
 namespace roost {

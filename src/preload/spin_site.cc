@@ -13,6 +13,7 @@
 #include "preload/wait_loads.h"
 #include "sched/keeper.h"
 #include "sched/runtime.h"
+#include "sched/runtime_os.h"
 #include "spin/detour.h"
 
 namespace roost {

@@ -62,6 +62,8 @@ struct Batch {
   void (*run)(Batch* batch, unsigned call) = nullptr;
   // Pieces of other work that those who wait in a call of this batch can do (OpenMP tasks); a hint.
   std::atomic<std::uint32_t> pieces{0};
+  // Whether one of its calls was found waiting by spinning, for a call that shares its carrier.
+  mutable std::atomic<bool> spins{false};
   // Wakes those that wait in calls of the batch, to do that work. Called when pieces are left and
   // this carrier has nothing else to do.
   void (*assist)(const Batch* batch) = nullptr;

@@ -203,6 +203,7 @@ void begin_on_fresh_strand(Carrier& carrier, const Call& call, const Batch* unde
 void idle(Carrier& carrier, const Batch* under, bool pieces, Patience& patience) {
   if (patience.wait()) return;
   carrier.hungry.store(under, std::memory_order_relaxed);
+  carrier.wants_pieces.store(pieces, std::memory_order_relaxed);
   carrier.sleeper.thread.store(host::own_thread(), std::memory_order_relaxed);
   sleeping_carriers.fetch_add(1, std::memory_order_relaxed);
   carrier.sleeper.word.announce();  // [sleep-1] [open-1]
@@ -276,13 +277,19 @@ bool suspend(Waiter& waiter, const Batch* under, bool pieces) {
   Strand* self = waiter.who;
   Patience patience;
   for (;;) {
+    Call call;
+    // Calls of the batch that is waited for come first: once this strand is suspended, its carrier
+    // may have only strands that may not begin them, and so may all others.
+    if (under && under != &kAnything && take_of(*const_cast<Batch*>(under), under, call)) {
+      begin_on_fresh_strand(carrier, call, under);
+      return true;
+    }
     collect_woken(carrier);
     if (Strand* woken = carrier.ready.pop()) {
       if (woken != self) switch_to(carrier, woken);
       return true;  // either way this strand was taken from the ready ones
     }
     if (pieces && under->pieces.load(std::memory_order_relaxed)) return false;
-    Call call;
     if (find_call(carrier, under, call)) {
       begin_on_fresh_strand(carrier, call, under);
       return true;
@@ -304,6 +311,7 @@ int let_other_run() {
   Carrier* own = here.carrier;
   if (!own) return 0;
   Strand* self = own->current;
+  if (self->inside) self->inside->spins.store(true, std::memory_order_relaxed);
   collect_woken(*own);
   // Calls first: all strands of a team that spins are ready all the time.
   for (const Batch* batch = self->inside; batch;

@@ -80,6 +80,7 @@ struct alignas(kCoreStride) Carrier {
   std::atomic<const Batch*> hungry{nullptr};  // while it sleeps: what it may begin
   // How often it has gone from one thing to the next, for the watch (ult/watch.cc); a hint.
   std::atomic<std::uint32_t> steps{0};
+  std::atomic<bool> wants_pieces{false};  // and whether it would do pieces of work of that batch
 
   // What it shows to others.
   alignas(kCoreStride) std::atomic<Batch*> open[kOpenBatches] = {};
@@ -100,6 +101,7 @@ struct alignas(kCoreStride) Carrier {
   unsigned char* light = nullptr;
   unsigned char own_light = 0;
   std::atomic<std::uint32_t> thread{0};  // the roost_thread, or 0
+  std::int32_t tid = 0;                  // the kernel's number
   void* user = nullptr;                  // what the layer above keeps for the carrier
 };
 
@@ -198,9 +200,11 @@ void yield();
 // carrier that opened it. False if there is no room: its owner alone runs it.
 bool show(Carrier& carrier, Batch& batch);
 void hide(Carrier& carrier, Batch& batch);
-// Wakes a sleeping carrier that may begin calls of the batch, or do its pieces of work, if there is
-// a core for it.
+// Wakes a sleeping carrier that may begin calls of the batch, if there is a core for it.
 void call_for_help(const Batch& batch);
+// Wakes a sleeping carrier that would do the batch's pieces of work, if there is a core for it.
+// After `pieces` was set.
+void call_for_pieces(const Batch& batch);
 
 // Workers are carriers that wait for calls sent to them by name, and otherwise take what is open.
 // They are made when they are first needed, and stay.
@@ -211,8 +215,8 @@ unsigned ensure_workers(unsigned count);
 bool send(unsigned worker, Batch& batch, unsigned call, bool even_asleep);
 // Whether it would have to be woken.
 bool asleep(unsigned worker);
-// Whether it cannot take a call now, but soon: its thread begins, or it runs a call of `batch`, all of
-// whose calls the caller knows to have done their work.
+// Whether it cannot take a call now, but soon: its thread begins, or it runs a call of `batch`, all
+// of whose calls the caller knows to have done their work.
 bool will_listen(unsigned worker, const Batch& batch);
 // Workers that get the same calls of the same batch each time it is opened belong to it. claim() is
 // false if the worker belongs to another.

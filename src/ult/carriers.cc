@@ -3,6 +3,7 @@
 
 #include <pthread.h>
 
+#include "ult/kernel.h"
 #include "ult/spin_lock.h"
 #include "ult/watch.h"
 
@@ -73,6 +74,7 @@ Carrier& become_carrier() {
   carrier->root.carrier = carrier;
   carrier->root.inside = nullptr;
   carrier->thread.store(host::own_thread(), std::memory_order_relaxed);
+  carrier->tid = kernel::gettid();
   carrier->light = host::light_flag(carrier->own_light);
   carrier->current = &carrier->root;
   carrier->victim = carrier->glance = carrier->index;
@@ -135,6 +137,21 @@ void call_for_help(const Batch& batch) {
 }
 
 unsigned workers_count() { return n_workers.load(std::memory_order_acquire); }
+
+void call_for_pieces(const Batch& batch) {
+  RealWorld::fence();  // [open-1], as for an open batch
+  if (!sleeping_carriers.load(std::memory_order_relaxed)) return;
+  if (!host::core_to_spare(active_carriers.load(std::memory_order_relaxed))) return;
+  unsigned n = carriers_count();
+  for (unsigned i = 0; i < n; ++i) {
+    Carrier* carrier = carrier_at(i);
+    if (!carrier->sleeper.word.is_set()) continue;
+    if (!carrier->wants_pieces.load(std::memory_order_relaxed)) continue;
+    if (carrier->hungry.load(std::memory_order_relaxed) != &batch) continue;
+    host::wake(carrier->sleeper);
+    return;
+  }
+}
 
 unsigned ensure_workers(unsigned count) {
   unsigned have = n_workers.load(std::memory_order_acquire);
@@ -223,6 +240,7 @@ void reset_after_fork() {
   host::forget_cores();
   if (Carrier* own = here.carrier) {
     own->thread.store(host::own_thread(), std::memory_order_relaxed);
+    own->tid = kernel::gettid();
     own->light = host::light_flag(own->own_light);
   }
   watch_after_fork();

@@ -90,6 +90,11 @@ void leave_scheduling() {
 
 std::uint32_t own_thread() { return with_roost() ? roost_self() : 0; }
 
+void pass_point() {
+  if (roost_core && here.carrier->thread.load(std::memory_order_relaxed) && roost_core() < 0)
+    roost_yield();
+}
+
 void yield() {
   if (roost_yield && roost_yield() >= 0) return;
   kernel::yield();

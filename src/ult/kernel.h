@@ -47,6 +47,18 @@ inline Nanoseconds now() {
   return static_cast<Nanoseconds>(t.tv_sec) * 1'000'000'000 + static_cast<Nanoseconds>(t.tv_nsec);
 }
 
+inline std::int32_t gettid() { return static_cast<std::int32_t>(syscall(SYS_gettid)); }
+
+// CPU time that a thread of this process has used, in ns; 0 if there is none of that number.
+inline Nanoseconds cpu_time(std::int32_t tid) {
+  KeepErrno keep;
+  constexpr int kPerThreadScheduled = 6;  // linux/posix-timers.h: CPUCLOCK_SCHED, per thread
+  timespec t;
+  auto clock = static_cast<clockid_t>((~static_cast<unsigned>(tid) << 3) | kPerThreadScheduled);
+  if (clock_gettime(clock, &t) != 0) return 0;
+  return static_cast<Nanoseconds>(t.tv_sec) * 1'000'000'000 + static_cast<Nanoseconds>(t.tv_nsec);
+}
+
 inline void write_error(const char* text, std::size_t length) {
   KeepErrno keep;
   if (write(2, text, length) < 0) return;  // nowhere to say so

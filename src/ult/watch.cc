@@ -9,18 +9,22 @@
 namespace roost::ult {
 namespace {
 
-constexpr long kTick = 2'000'000;       // ns
-constexpr unsigned kQuietTicks = 50;    // without light strands before it sleeps
-constexpr unsigned kTicksToHelp = 4;    // stuck so long, in spite of being asked
-constexpr unsigned kMaxWatched = 1024;  // carriers
+constexpr long kTick = 2'000'000;               // ns
+constexpr unsigned kQuietTicks = 50;            // without light strands before it sleeps
+constexpr Nanoseconds kSuspicious = 1'000'000;  // CPU time a strand has used at a stretch: asked
+constexpr Nanoseconds kHopeless = 8'000'000;    // and where asking has not helped
+constexpr unsigned kMaxWatched = 1024;          // carriers
 constexpr std::size_t kStack = 64 * 1024;
 
 enum : std::uint32_t { kNone, kAwake, kAsleep };
 constinit std::atomic<std::uint32_t> state{kNone};
 
+// A carrier that has not gone on: since which CPU time of its thread. One that had no CPU is not
+// stuck.
 struct Seen {
   std::uint32_t steps;
-  unsigned ticks;  // that it has not gone on
+  Nanoseconds since;
+  bool helped;
 };
 Seen seen[kMaxWatched];
 
@@ -45,21 +49,25 @@ void add_worker() { ensure_workers(workers_count() + 1); }
 
 // Whether there are strands inside light batches.
 bool look() {
-  bool any = false, help = false;
+  bool any = false;
   unsigned n = carriers_count();
   for (unsigned i = 0; i < n && i < kMaxWatched; ++i) {
     Carrier& carrier = *carrier_at(i);
+    if (!inside_light_batch(carrier)) continue;
+    any = true;
     Seen& it = seen[i];
     std::uint32_t steps = carrier.steps.load(std::memory_order_relaxed);
-    bool stuck = inside_light_batch(carrier) && steps == it.steps && !carrier.sleeper.word.is_set();
-    any = any || inside_light_batch(carrier);
-    it.steps = steps;
-    it.ticks = stuck ? it.ticks + 1 : 0;
-    if (!stuck) continue;
-    if (it.ticks <= kTicksToHelp) host::suspect(carrier.thread.load(std::memory_order_relaxed));
-    if (it.ticks == kTicksToHelp) help = true;
+    Nanoseconds used = kernel::cpu_time(carrier.tid);
+    if (steps != it.steps) it = {steps, used, false};
+    Nanoseconds stuck = used - it.since;
+    if (stuck < kSuspicious || used < it.since) continue;
+    if (stuck < kHopeless) {
+      host::suspect(carrier.thread.load(std::memory_order_relaxed));
+    } else if (!it.helped && calls_are_open()) {
+      it.helped = true;
+      add_worker();
+    }
   }
-  if (help && calls_are_open()) add_worker();
   return any;
 }
 

@@ -1,0 +1,24 @@
+// Single constructs: the first member to come executes the region.
+//
+// The team counts the constructs that somebody has entered, each member those it has come to. All
+// come to the same ones in the same order, so the count is never behind a member by more than the
+// construct the member is at, and nothing has to be cleaned.
+#pragma once
+
+#include "omp/team.h"
+
+namespace roost::omp {
+
+// Whether the caller is the first of its team in its next single construct. One atomic operation
+// for a few, a load for who comes later.
+inline bool first_in_single(Member& member) {
+  Team& team = *member.team;
+  if (team.size == 1) return true;
+  std::uint32_t before = member.singles++;
+  std::uint32_t seen = team.singles.load(std::memory_order_relaxed);
+  // The difference may be large in either direction only after 2^31 constructs of one region.
+  return seen == before &&
+         team.singles.compare_exchange_strong(seen, before + 1, std::memory_order_acq_rel);
+}
+
+}  // namespace roost::omp

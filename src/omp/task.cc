@@ -1,0 +1,227 @@
+// The life of explicit tasks: created, executed, complete, gone.
+#include "omp/task.h"
+
+#include <new>
+
+#include "omp/task_depend.h"
+#include "omp/task_memory.h"
+#include "omp/task_pool.h"
+
+namespace roost::omp {
+namespace {
+
+// Tasks that are executed where they are created, on top of each other: beyond, they are queued if
+// they can be, as stacks are small.
+constexpr std::uint32_t kDeepestInline = 200;
+
+// A tree of tasks below the implicit task is complete, and was the last one.
+void last_tree_of(Team& team) {
+  // [task-1] What the tasks did is visible to who sees zero.
+  if (team.unfinished.fetch_sub(1, std::memory_order_seq_cst) != 1) return;
+  team.barrier.gate.wake_all();
+  team.done.wake_all();
+}
+
+// The record's own count and all below are gone: tells those above. `complete`: the task is
+// complete only now, else its parent has been told before.
+void drop_record(ExplicitTask* task, bool complete) {
+  for (;;) {
+    Task* parent = task->parent;
+    Team& team = *task->team;
+    // The parent's record is here as long as this one is counted. Groups are not looked at again.
+    bool group_over =
+        task->in_group_directly && task->group->trees.fetch_sub(1, std::memory_order_seq_cst) == 1;
+    unsigned memory_class = task->memory_class;
+    bool awaited = task->awaited;
+    give_memory(MemoryFor::tasks, memory_class, task);
+    std::uint64_t less = complete ? Task::kRecord | Task::kChild : Task::kRecord;
+    std::uint64_t left = parent->counts.fetch_sub(less, std::memory_order_seq_cst) - less;
+    // Those who wait in the parent may be gone, but not its record's memory: at worst they are
+    // woken in vain.
+    if (group_over || (complete && (awaited || !Task::children_in(left)))) {
+      parent->childless.wake_all();
+    }
+    if (Task::records_in(left)) return;
+    if (parent->implicit) {
+      last_tree_of(team);
+      return;
+    }
+    task = static_cast<ExplicitTask*>(parent);
+    complete = false;
+  }
+}
+
+// Its body is over and its event fulfilled.
+void complete_task(ExplicitTask& task, Member* executor) {
+  if (task.node) release_dependents(task, executor);
+  // [task-2] Nobody else can add to the counts of a task whose body is over; who takes away the
+  // record of its last child has told what that did.
+  if (Task::records_in(task.counts.load(std::memory_order_acquire)) == 1) {
+    drop_record(&task, true);
+    return;
+  }
+  Task* parent = task.parent;
+  bool awaited = task.awaited;
+  std::uint64_t left = parent->counts.fetch_sub(Task::kChild, std::memory_order_seq_cst) - 1;
+  if (awaited || !Task::children_in(left)) parent->childless.wake_all();
+  if (Task::records_in(task.counts.fetch_sub(Task::kRecord, std::memory_order_acq_rel)) == 1)
+    drop_record(&task, false);
+}
+
+void body_is_over(ExplicitTask& task, Member& member) {
+  if (__builtin_expect(task.depends != nullptr, 0)) forget_dependences(task);
+  if (__builtin_expect(task.detachable, 0) &&
+      task.holds.fetch_sub(1, std::memory_order_seq_cst) != 1) {
+    return;
+  }
+  complete_task(task, &member);
+}
+
+// From here on others wait for it.
+void count_task(ExplicitTask& task) {
+  if (!tasks_in_use.load(std::memory_order_relaxed))
+    tasks_in_use.store(true, std::memory_order_relaxed);
+  Task& parent = *task.parent;
+  std::uint64_t before =
+      parent.counts.fetch_add(Task::kRecord | Task::kChild, std::memory_order_relaxed);
+  if (parent.implicit && !Task::records_in(before))
+    task.team->unfinished.fetch_add(1, std::memory_order_relaxed);
+  if (task.group && task.group->opener == &parent) {
+    task.in_group_directly = true;
+    task.group->trees.fetch_add(1, std::memory_order_relaxed);
+  }
+}
+
+// The wait for an undeferred task's event.
+void await_event(Member& member, ExplicitTask& task) {
+  wait_in_task(member, [&] { return !task.holds.load(std::memory_order_seq_cst); });
+  if (Task::records_in(task.counts.fetch_sub(Task::kRecord, std::memory_order_acq_rel)) == 1)
+    drop_record(&task, false);
+}
+
+}  // namespace
+
+void* payload(ExplicitTask& task, std::size_t alignment) {
+  auto address = reinterpret_cast<std::uintptr_t>(&task) + kPayload;
+  if (alignment > 64) address = (address + alignment - 1) & ~(alignment - 1);
+  return reinterpret_cast<void*>(address);
+}
+
+ExplicitTask& create_task(Member& member, std::size_t bytes) {
+  unsigned index = size_class(kPayload + bytes);
+  auto& task = *static_cast<ExplicitTask*>(take_memory(MemoryFor::tasks, index));
+  Task& parent = *member.task;
+  // Not constructed anew: somebody may be late to wake the last task's list, and thieves may look.
+  task.icvs = parent.icvs;
+  task.team = member.team;
+  std::atomic_ref<Task*>(task.parent).store(&parent, std::memory_order_relaxed);
+  task.group = parent.group;
+  task.depends = nullptr;
+  task.counts.store(Task::kRecord, std::memory_order_relaxed);
+  task.depth = parent.depth + 1;
+  task.implicit = false;
+  task.final_ = parent.final_;
+  task.undeferred = false;
+  task.run = nullptr;
+  task.node = nullptr;
+  task.holds.store(1, std::memory_order_relaxed);
+  task.priority = 0;
+  task.memory_class = static_cast<std::uint8_t>(index);
+  task.in_group_directly = false;
+  task.detachable = false;
+  task.awaited = false;
+  task.must_run = false;
+  task.again = false;
+  task.abi_flags = 0;
+  return task;
+}
+
+void discard_task(ExplicitTask& task) { give_memory(MemoryFor::tasks, task.memory_class, &task); }
+
+void execute_task(Member& member, ExplicitTask& task) {
+  Task* before = member.task;
+  member.task = &task;
+  task.run(task, member);
+  member.task = before;
+  body_is_over(task, member);
+}
+
+void submit_task(Member& member, ExplicitTask& task, const Dependences* dependences) {
+  count_task(task);
+  if (dependences && !enter_dependences(member, task, *dependences)) return;
+  Team& team = *member.team;
+  TaskDeque& deque = deque_of(member);
+  // A team of one gains nothing by queues; outside regions nobody might come to look at them.
+  bool at_once = team.size == 1 && (!team.level || deque.inlined < kDeepestInline);
+  if (!at_once && queue_task(member, task)) return;
+  ++deque.inlined;
+  execute_task(member, task);
+  --deque.inlined;
+}
+
+void run_undeferred(Member& member, ExplicitTask& task) {
+  begin_undeferred(member, task);
+  task.run(task, member);
+  end_undeferred(member, task);
+}
+
+void begin_undeferred(Member& member, ExplicitTask& task) {
+  count_task(task);
+  task.undeferred = true;
+  if (task.detachable) {
+    task.awaited = true;
+    task.counts.fetch_add(Task::kRecord, std::memory_order_relaxed);  // for await_event()
+  }
+  member.task = &task;
+}
+
+void end_undeferred(Member& member, ExplicitTask& task) {
+  member.task = task.parent;
+  bool has_event = task.detachable;
+  body_is_over(task, member);
+  if (has_event) await_event(member, task);
+}
+
+void make_detachable(ExplicitTask& task) {
+  task.detachable = true;
+  task.holds.store(2, std::memory_order_relaxed);
+}
+
+void fulfill(ExplicitTask& task) {
+  // [task-3] What was done before it was fulfilled is visible to who sees the task complete.
+  if (task.holds.fetch_sub(1, std::memory_order_seq_cst) == 1) complete_task(task, nullptr);
+}
+
+void wait_for_children(Member& member) {
+  Task& task = *member.task;
+  wait_in_task(member,
+               [&] { return !Task::children_in(task.counts.load(std::memory_order_seq_cst)); });
+  if (task.depends) forget_dependences(task);
+}
+
+void yield_task(Member& member) {
+  if (!run_task_below(member)) ult::yield();
+}
+
+// ---- Taskgroups ---------------------------------------------------------------------------------
+
+TaskGroup& begin_taskgroup(Member& member) {
+  Task& task = *member.task;
+  auto* group = take_others<TaskGroup>();
+  new (group) TaskGroup;
+  group->outer = task.group;
+  group->opener = &task;
+  if (task.group) group->gomp_reductions = task.group->gomp_reductions;
+  task.group = group;
+  return *group;
+}
+
+void end_taskgroup(Member& member) {
+  Task& task = *member.task;
+  TaskGroup* group = task.group;
+  wait_in_task(member, [&] { return !group->trees.load(std::memory_order_seq_cst); });
+  task.group = group->outer;
+  give_others(group, sizeof *group);
+}
+
+}  // namespace roost::omp

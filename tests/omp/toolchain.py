@@ -1,0 +1,152 @@
+"""The compilers of the OpenMP tests, and how a test is built with one of them."""
+
+import hashlib
+import os
+import re
+import shutil
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+FLAGS = ["-O2", "-g", "-fopenmp", "-pthread", "-Wall", "-Wno-unknown-pragmas"]
+LANGUAGE = {".c": ["-std=gnu11", "-D_GNU_SOURCE"], ".cc": ["-std=c++17"], ".f90": []}
+# What OpenMP programs ask of their runtime.
+ENTRY_POINT = re.compile(r"^(GOMP_|GOACC_|__kmpc_|__kmp_|kmpc_|omp_|ompc_|kmp_)")
+
+
+class BuildError(Exception):
+    """A test cannot be built; says what the compiler said."""
+
+
+@dataclass(frozen=True)
+class Compiler:
+    name: str  # as in `// compilers:`, or with the version
+    family: str  # gcc or clang
+    commands: dict[str, str]  # the driver for each suffix
+    extra: tuple[str, ...] = ()  # where LLVM's omp.h and libomp are
+
+    def builds(self, source: Path) -> bool:
+        return source.suffix in self.commands
+
+    def command(self, source: Path) -> list[str]:
+        return [self.commands[source.suffix], *LANGUAGE[source.suffix], *FLAGS, *self.extra]
+
+
+def find_compilers(work: Path) -> list[Compiler]:
+    """gcc, and clang in every version that is installed; the newest first among these."""
+    found = []
+    gcc = {suffix: name for suffix, name in ((".c", "gcc"), (".cc", "g++"), (".f90", "gfortran"))
+           if shutil.which(name)}
+    if ".c" in gcc:
+        found.append(Compiler("gcc", "gcc", gcc))
+    versions = {}
+    for suffix in ("", *(f"-{number}" for number in range(24, 13, -1))):
+        if shutil.which("clang" + suffix):
+            versions.setdefault(clang_version("clang" + suffix), suffix)
+    runtime = llvm_runtime(work)
+    for version in sorted(versions, reverse=True):
+        suffix = versions[version]
+        commands = {".c": "clang" + suffix}
+        if shutil.which("clang++" + suffix):
+            commands[".cc"] = "clang++" + suffix
+        compiler = Compiler(f"clang-{version}", "clang", commands, runtime)
+        if runtime:
+            found.append(compiler)
+    return found
+
+
+def clang_version(command: str) -> int:
+    printed = subprocess.run([command, "-dumpversion"], capture_output=True, text=True).stdout
+    return int(printed.split(".")[0])
+
+
+def llvm_runtime(work: Path) -> tuple[str, ...]:
+    """Flags that find omp.h and libomp of some LLVM: not every release of clang has its own."""
+    headers = sorted(Path("/usr/lib").glob("llvm-*/lib/clang/*/include/omp.h"))
+    libraries = sorted(Path("/usr/lib").glob("llvm-*/lib/libomp.so"))
+    if not headers or not libraries:
+        return ()
+    # Alone in a folder: the other headers beside it belong to one release of the compiler.
+    folder = work / "include"
+    folder.mkdir(parents=True, exist_ok=True)
+    link = folder / "omp.h"
+    if not link.is_symlink() or Path(os.readlink(link)) != headers[-1]:
+        link.unlink(missing_ok=True)
+        link.symlink_to(headers[-1])
+    place = libraries[-1].parent
+    # llvm's own folder holds other libraries, too, so it goes to the linker alone.
+    return (f"-idirafter{folder}", f"-L{place}", f"-Wl,-rpath,{place}")
+
+
+def compile_cached(command: list[str], sources: list[Path], output: Path) -> Path:
+    """Runs `command -o output` unless that was done with the same command and the same sources."""
+    key = hashlib.sha256("\0".join(command).encode())
+    for source in [*sources, *sorted(HERE.glob("**/*.h"))]:
+        key.update(source.read_bytes())
+    stamp = output.with_name(output.name + ".key")
+    if output.exists() and stamp.exists() and stamp.read_text() == key.hexdigest():
+        return output
+    output.parent.mkdir(parents=True, exist_ok=True)
+    stamp.unlink(missing_ok=True)
+    done = subprocess.run([*command, "-o", str(output)], capture_output=True, text=True)
+    if done.returncode != 0:
+        said = (done.stderr or done.stdout).strip().splitlines()
+        raise BuildError("\n".join(["cannot be built: " + " ".join(command), *said[-12:]]))
+    stamp.write_text(key.hexdigest())
+    return output
+
+
+class Builder:
+    """Builds tests into one folder, each with the parts it names in its first lines."""
+
+    def __init__(self, work: Path, compilers: list[Compiler]):
+        self._work = work
+        self._compilers = compilers
+
+    def build(self, program, compiler: Compiler) -> tuple[Path, list[Path]]:
+        """The program, and the shared objects that it gets as arguments."""
+        folder = self._work / compiler.name
+        parts, sources, arguments = [], [program.source], []
+        for path, whose in program.objects:
+            parts.append(str(self._part(path, self._choose(compiler, whose), program, [])))
+            sources.append(Path(parts[-1]))
+            if compiler.family == "gcc" and self._choose(compiler, whose).family == "clang":
+                parts += [*self._choose(compiler, whose).extra, "-lomp"]
+        for path, whose, linked in program.libraries:
+            library = self._part(path, self._choose(compiler, whose), program, ["-shared"])
+            if linked:
+                parts += [str(library), f"-Wl,-rpath,{library.parent}"]
+                sources.append(library)
+            else:
+                arguments.append(library)
+        fortran = [f"-J{folder}"] if program.source.suffix == ".f90" else []
+        folder.mkdir(parents=True, exist_ok=True)
+        command = [*compiler.command(program.source), *fortran, f"-I{HERE}", str(program.source),
+                   *parts, *program.flags, "-ldl", "-lm"]
+        return compile_cached(command, sources, folder / program.name), arguments
+
+    def _part(self, path: Path, compiler: Compiler, program, how: list[str]) -> Path:
+        """An object, or with -shared a shared object."""
+        ending = ".so" if how else ".o"
+        output = self._work / compiler.name / "parts" / f"{program.name}-{path.stem}{ending}"
+        command = [*compiler.command(path), "-fPIC", *(how or ["-c"]), f"-I{HERE}", str(path)]
+        return compile_cached(command, [path], output)
+
+    def _choose(self, compiler: Compiler, whose: str) -> Compiler:
+        if whose == "same":
+            return compiler
+        for other in self._compilers:
+            if other.family != compiler.family:
+                return other
+        raise BuildError("needs a compiler of the other family")
+
+
+def symbols(path: Path, which: str) -> set[str]:
+    """Names in the dynamic table: `which` is --undefined-only or --defined-only."""
+    lines = subprocess.run(["nm", "-D", which, str(path)], capture_output=True, text=True).stdout
+    return {line.split()[-1].split("@")[0] for line in lines.splitlines() if line.strip()}
+
+
+def entry_points_used(path: Path) -> set[str]:
+    return {name for name in symbols(path, "--undefined-only") if ENTRY_POINT.match(name)}
