@@ -20,6 +20,10 @@ def load() -> float:
     return float(Path("/proc/loadavg").read_text().split()[0])
 
 
+def executable(program: str) -> bool:
+    return os.access(program, os.X_OK)
+
+
 def busy_warning() -> str | None:
     """A sentence when other work would spoil the figures."""
     if load() < 0.5 * cores():

@@ -33,6 +33,12 @@ class Deque {
     return true;
   }
 
+  // By the owner: whether push() would fail. Once it would not, only the owner changes that.
+  bool full() const {
+    return bottom_.load(std::memory_order_relaxed) - top_.load(std::memory_order_acquire) >=
+           static_cast<std::int64_t>(kRoom);
+  }
+
   // By the owner: the newest, or null.
   T* pop() {
     std::int64_t bottom = bottom_.load(std::memory_order_relaxed) - 1;

@@ -134,7 +134,9 @@ void wait_for(Member& member, Index&& index) {
   std::uint64_t wanted = progress_at(shape, entry.low, index);
   std::atomic<std::uint64_t>& progress = shape.progress[entry.number * shape.stride];
   auto done = [&] { return progress.load(std::memory_order_acquire) >= wanted; };  // [post-1]
-  if (!done()) ult::wait_until(loop.doacross->gate(entry.number), {.under = member.team}, done);
+  if (done()) return;
+  auto ready = [&] { return done() || region_cancelled(*member.team); };
+  ult::wait_until(loop.doacross->gate(entry.number), {.under = member.team}, ready);
 }
 
 }  // namespace roost::omp

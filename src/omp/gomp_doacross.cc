@@ -21,6 +21,7 @@ bool begin_gomp_doacross(unsigned n_dimensions, const T* iterations, long schedu
   plan.shares = reductions || memory;
   plan.progress = true;
   begin_loop(member, plan);
+  if (!member.loop.workshare && plan.shares) begin_shared(member, reductions, memory);  // cancelled
   if (member.loop.workshare) begin_doacross(member, n_dimensions, iterations, reductions, memory);
   if (!low) return true;
   return next_chunk(member) && give_chunk(member.loop, low, high);

@@ -4,6 +4,16 @@
 namespace roost::omp {
 
 void begin_shared(Member& member, std::uintptr_t* reductions, void** memory) {
+  if (!member.loop.workshare) {
+    // The region is cancelled, and nobody else is in this construct. What the caller still writes
+    // to the memory is lost, as is the memory.
+    if (reductions) register_task_reductions(reductions, nullptr);
+    if (memory) {
+      *memory = ult::permanent(reinterpret_cast<std::size_t>(*memory));
+      if (!*memory) ult::out_of_memory("a cancelled worksharing construct");
+    }
+    return;
+  }
   Workshare& workshare = *member.loop.workshare;
   if (first_to_prepare(member, workshare)) {
     if (memory) workshare.memory = shared_memory(workshare, reinterpret_cast<std::size_t>(*memory));

@@ -54,7 +54,9 @@ ROOST_EXPORT void __kmpc_doacross_init(Ident*, std::int32_t, std::int32_t n_dime
   // A member alone executes all in order: nothing to wait for.
   if (member.team->size == 1) return;
   if (member.loop.workshare) leave_workshare(member);  // it was cancelled
-  Workshare& workshare = enter_workshare(member);
+  Workshare* entered = enter_workshare(member);
+  if (!entered) return;  // the region is cancelled
+  Workshare& workshare = *entered;
   if (first_to_prepare(member, workshare)) {
     auto n = static_cast<unsigned>(n_dimensions);
     std::size_t shape_bytes = n * sizeof(Dimension);
@@ -95,7 +97,9 @@ ROOST_EXPORT void __kmpc_doacross_wait(Ident*, std::int32_t, const std::int64_t*
   std::uint64_t flat = flat_number(shape, at);
   std::atomic<std::uint64_t>& word = shape.progress[flat / kBits];
   auto done = [&] { return word.load(std::memory_order_acquire) >> flat % kBits & 1; };  // [flag-1]
-  if (!done()) ult::wait_until(workshare->gate(flat), {.under = member.team}, done);
+  if (done()) return;
+  auto ready = [&] { return done() || region_cancelled(*member.team); };
+  ult::wait_until(workshare->gate(flat), {.under = member.team}, ready);
 }
 
 ROOST_EXPORT void __kmpc_doacross_fini(Ident*, std::int32_t) {

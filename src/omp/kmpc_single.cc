@@ -43,7 +43,7 @@ ROOST_EXPORT void __kmpc_copyprivate(Ident*, std::int32_t, std::size_t, void* da
   Member& member = self();
   Team& team = *member.team;
   if (executed) team.copyprivate = data;
-  team_barrier(member);
+  if (team_barrier(member)) return;  // the region is cancelled
   if (!executed) copy(data, team.copyprivate);
   team_barrier(member);
 }

@@ -115,7 +115,13 @@ void begin_loop(Member& member, const LoopPlan& plan) {
   loop.doacross = nullptr;
   bool divided = plan.runtime || plan.ordered || plan.progress ||
                  plan.schedule == Schedule::dynamic || plan.schedule == Schedule::guided;
-  if ((team.size > 1 && divided) || plan.shares) loop.workshare = &enter_workshare(member);
+  if ((team.size > 1 && divided) || plan.shares) {
+    loop.workshare = enter_workshare(member);
+    if (!loop.workshare) {
+      loop.handout = Handout::over;
+      return;
+    }
+  }
   Decision by = plan.runtime ? decide(member, loop.workshare, plan.unit)
                              : Decision{plan.schedule, plan.chunk};
   // Where nothing is shared, one iteration at a time is a static loop of chunks.
@@ -187,7 +193,10 @@ void await_turn(Member& member) {
   Workshare& workshare = *loop.workshare;
   // [turn-1] What earlier ordered regions did is visible.
   auto mine = [&] { return workshare.turn.load(std::memory_order_acquire) == loop.low; };
-  if (!mine()) ult::wait_until(workshare.gate(loop.low), {.under = member.team}, mine);
+  if (!mine()) {
+    auto ready = [&] { return mine() || region_cancelled(*member.team); };
+    ult::wait_until(workshare.gate(loop.low), {.under = member.team}, ready);
+  }
   loop.has_turn = true;
 }
 

@@ -92,6 +92,18 @@ void count_task(ExplicitTask& task) {
   }
 }
 
+// Of a task without event and dependences whose creator was suspended meanwhile: if nothing is left
+// of it, others need never know.
+void uncounted_body_is_over(ExplicitTask& task, Member& member) {
+  if (__builtin_expect(task.depends != nullptr, 0)) forget_dependences(task);
+  if (Task::records_in(task.counts.load(std::memory_order_acquire)) == 1) {  // [task-2]
+    discard_task(task);
+    return;
+  }
+  count_task(task);
+  complete_task(task, &member);
+}
+
 // The wait for an undeferred task's event.
 void await_event(Member& member, ExplicitTask& task) {
   wait_in_task(member, [&] { return !task.holds.load(std::memory_order_seq_cst); });
@@ -147,16 +159,29 @@ void execute_task(Member& member, ExplicitTask& task) {
 }
 
 void submit_task(Member& member, ExplicitTask& task, const Dependences* dependences) {
-  count_task(task);
-  if (dependences && !enter_dependences(member, task, *dependences)) return;
   Team& team = *member.team;
   TaskDeque& deque = deque_of(member);
   // A team of one gains nothing by queues; outside regions nobody might come to look at them.
-  bool at_once = team.size == 1 && (!team.level || deque.inlined < kDeepestInline);
-  if (!at_once && queue_task(member, task)) return;
+  bool at_once = team.size == 1 ? !team.level || deque.inlined < kDeepestInline
+                                : deque.tasks.full() && !task.priority;
+  if (dependences || task.detachable || !at_once) {
+    count_task(task);
+    if (dependences && !enter_dependences(member, task, *dependences)) return;
+    if (!at_once && queue_task(member, task)) return;
+    ++deque.inlined;
+    execute_task(member, task);
+    --deque.inlined;
+    return;
+  }
+  // Nobody but its creator, who waits for it, knows of the task: it is counted only if it leaves others
+  // behind.
   ++deque.inlined;
-  execute_task(member, task);
+  Task* before = member.task;
+  member.task = &task;
+  task.run(task, member);
+  member.task = before;
   --deque.inlined;
+  uncounted_body_is_over(task, member);
 }
 
 void run_undeferred(Member& member, ExplicitTask& task) {
@@ -166,9 +191,9 @@ void run_undeferred(Member& member, ExplicitTask& task) {
 }
 
 void begin_undeferred(Member& member, ExplicitTask& task) {
-  count_task(task);
   task.undeferred = true;
   if (task.detachable) {
+    count_task(task);
     task.awaited = true;
     task.counts.fetch_add(Task::kRecord, std::memory_order_relaxed);  // for await_event()
   }
@@ -177,9 +202,12 @@ void begin_undeferred(Member& member, ExplicitTask& task) {
 
 void end_undeferred(Member& member, ExplicitTask& task) {
   member.task = task.parent;
-  bool has_event = task.detachable;
+  if (!task.detachable) {
+    uncounted_body_is_over(task, member);
+    return;
+  }
   body_is_over(task, member);
-  if (has_event) await_event(member, task);
+  await_event(member, task);
 }
 
 void make_detachable(ExplicitTask& task) {

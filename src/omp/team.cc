@@ -56,6 +56,7 @@ void stay_and_help(Team& team, Member& member, std::uint32_t round) {
 }
 
 void arrive_at_end(Team& team) {
+  if (__builtin_expect(region_cancelled(team), 0)) wake_workshares(team);
   // [end-1] What the member did is visible to the master.
   if (team.remaining.fetch_sub(1, std::memory_order_acq_rel) == 1) team.done.wake_all();
 }
@@ -317,6 +318,9 @@ Team& begin_region(const Region& region) {
   if (team.cancelled.load(std::memory_order_relaxed) ||
       team.workshares.torn.load(std::memory_order_relaxed)) {
     team.workshares.mend();
+    for (unsigned i = 0; i < team.capacity; ++i)
+      for (auto& arrived : team.members[i].reduction.arrived)
+        arrived.store(0, std::memory_order_relaxed);
   }
   team.cancelled.store(0, std::memory_order_relaxed);
   team.singles.store(0, std::memory_order_relaxed);
@@ -354,6 +358,7 @@ void end_region() {
   Member& master = self();
   Team& team = *master.team;
   ult::Carrier& carrier = *ult::here.carrier;
+  if (__builtin_expect(region_cancelled(team), 0)) wake_workshares(team);
   if (team.size > 1) {
     for (unsigned number; (number = team.tickets.take()) != ult::kNoCall;)
       run_in_place(team, number);

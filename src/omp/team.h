@@ -98,6 +98,10 @@ struct Team : ult::Batch {
   const ult::Batch* was_inside = nullptr;  // of the master, before
 };
 
+inline bool region_cancelled(const Team& team) {
+  return team.cancelled.load(std::memory_order_seq_cst) & kCancelParallel;
+}
+
 // What the calling OS thread's carrier keeps for OpenMP (Carrier::user).
 struct Root {
   Team team;  // of the initial thread: level 0

@@ -37,14 +37,23 @@ void clean(Workshare& workshare) {
 
 }  // namespace
 
-Workshare& enter_workshare(Member& member) {
+Workshare* enter_workshare(Member& member) {
   Team& team = *member.team;
   std::uint32_t number = member.workshares++;
   Workshare& workshare = team.workshares.slots[number % kWorkshares];
   // [room-1] acquire: what its last users left is clean.
   auto mine = [&] { return workshare.owner.load(std::memory_order_acquire) == number; };
-  if (__builtin_expect(!mine(), 0)) ult::wait_until(team.workshares.room, {.under = &team}, mine);
-  return workshare;
+  if (__builtin_expect(mine(), 1)) return &workshare;
+  auto ready = [&] { return mine() || region_cancelled(team); };
+  ult::wait_until(team.workshares.room, {.under = &team}, ready);
+  return mine() ? &workshare : nullptr;
+}
+
+void wake_workshares(Team& team) {
+  // [cancel-2] The bit was set by a sequentially consistent operation of this or another member.
+  team.workshares.room.wake_all();
+  for (Workshare& workshare : team.workshares.slots)
+    for (ult::WaitList& gate : workshare.gates) gate.wake_all();
 }
 
 void recycle(Member& member, Workshare& workshare) {
@@ -105,6 +114,7 @@ bool first_to_prepare(Member& member, Workshare& workshare) {
   auto ready = [&] {
     return workshare.prepared.load(std::memory_order_acquire) == kPrepared;  // [prepared-1]
   };
+  // Not given up when the region is cancelled: the first one prepares it in any case.
   if (!ready()) ult::wait_until(workshare.gates[0], {.under = member.team}, ready);
   return false;
 }

@@ -16,7 +16,8 @@
 // nowait), or at the end of the region. A member that leaves a cancelled loop without saying so
 // (clang before 19 has no call for it) leaves it when it enters its next one. If it never does, its
 // slot is not given on: the ring of a region in which anything was cancelled is therefore cleaned
-// as a whole before the team's next region (`torn`).
+// as a whole before the team's next region (`torn`). Who waits for others within a construct goes
+// on when the whole region is cancelled.
 #pragma once
 
 #include <atomic>
@@ -30,6 +31,7 @@
 namespace roost::omp {
 
 struct Member;
+struct Team;
 struct Workshare;
 
 // A loop as the program states it. Iteration i, from 0 to trip - 1, has the value first + i * step
@@ -144,8 +146,9 @@ struct Workshares {
 };
 
 // Enters the member's next construct with shared state; waits while the team's slowest member is
-// kWorkshares constructs behind.
-Workshare& enter_workshare(Member& member);
+// kWorkshares constructs behind. Null if the region was cancelled meanwhile: the slowest may never
+// come.
+Workshare* enter_workshare(Member& member);
 // Leaves it. The member must not look at it afterwards.
 void leave_workshare(Member& member);
 // The member that leaves last, instead of others who may still look at it: makes the slot clean.
@@ -155,6 +158,9 @@ void recycle(Member& member, Workshare& workshare);
 // members share, and calls prepared(). For others it returns when that is done.
 bool first_to_prepare(Member& member, Workshare& workshare);
 void prepared(Workshare& workshare);
+// The region is cancelled: nobody waits for others within a construct any longer. By each member
+// that leaves the region, since it may be the one that is waited for.
+void wake_workshares(Team& team);
 // Zeroed memory, aligned to cache lines, that lasts while the construct does. By the first to come.
 char* shared_memory(Workshare& workshare, std::size_t bytes);
 

@@ -102,6 +102,10 @@ void switch_to(Carrier& carrier, Strand* to) {
   from->local = here.local;
   here.local = to->local;
   carrier.current = to;
+  if (Exceptions* exceptions = carrier.exceptions) {
+    from->exceptions = *exceptions;
+    *exceptions = to->exceptions;
+  }
   roost_ult_switch(&from->stack_pointer, to->stack_pointer);
   arrive(carrier);
 }
@@ -195,6 +199,7 @@ void begin_on_fresh_strand(Carrier& carrier, const Call& call, const Batch* unde
   strand->call = call.number;
   strand->under = under;
   strand->local = nullptr;
+  strand->exceptions = {};
   strand->inside = nullptr;
   switch_to(carrier, strand);
 }

@@ -27,9 +27,17 @@ namespace roost::ult {
 
 struct Carrier;
 
+// What the C++ runtime keeps for a thread about the exceptions it is handling (__cxa_eh_globals of the
+// Itanium C++ ABI): a strand that waits inside a handler keeps its own.
+struct Exceptions {
+  void* caught = nullptr;
+  unsigned uncaught = 0;
+};
+
 struct Strand {
   void* stack_pointer = nullptr;  // while it is suspended
   Carrier* carrier = nullptr;
+  Exceptions exceptions;   // while it is suspended
   Strand* next = nullptr;         // in a queue or a list: a strand is in one at a time
   void* local = nullptr;          // what the layer above keeps for it: `here.local` while it runs
   const Batch* inside = nullptr;  // the batch whose call it is in, as set_inside() said
@@ -101,6 +109,7 @@ struct alignas(kCoreStride) Carrier {
   unsigned char* light = nullptr;
   unsigned char own_light = 0;
   std::atomic<std::uint32_t> thread{0};  // the roost_thread, or 0
+  Exceptions* exceptions = nullptr;      // the thread's; null where there is no C++ runtime
   std::int32_t tid = 0;                  // the kernel's number
   void* user = nullptr;                  // what the layer above keeps for the carrier
 };

@@ -7,6 +7,9 @@
 #include "ult/spin_lock.h"
 #include "ult/watch.h"
 
+// Of the C++ runtime, if the program has brought one before its first use of OpenMP.
+extern "C" roost::ult::Exceptions* __cxa_get_globals() __attribute__((weak));
+
 namespace roost::ult {
 
 constinit std::atomic<unsigned> sleeping_carriers{0};
@@ -75,6 +78,7 @@ Carrier& become_carrier() {
   carrier->root.inside = nullptr;
   carrier->thread.store(host::own_thread(), std::memory_order_relaxed);
   carrier->tid = kernel::gettid();
+  carrier->exceptions = __cxa_get_globals ? __cxa_get_globals() : nullptr;
   carrier->light = host::light_flag(carrier->own_light);
   carrier->current = &carrier->root;
   carrier->victim = carrier->glance = carrier->index;
