@@ -49,10 +49,10 @@ ROOST_EXPORT int omp_in_explicit_task() { return !self().task->implicit; }
 ROOST_EXPORT std::int32_t omp_in_explicit_task_() { return omp_in_explicit_task(); }
 
 // Names of the executing task and of its parent, for tools.
-ROOST_EXPORT __attribute__((weak)) std::uint64_t __kmpc_get_taskid() {
+ROOST_EXPORT std::uint64_t __kmpc_get_taskid() {
   return reinterpret_cast<std::uintptr_t>(self().task);
 }
-ROOST_EXPORT __attribute__((weak)) std::uint64_t __kmpc_get_parent_taskid() {
+ROOST_EXPORT std::uint64_t __kmpc_get_parent_taskid() {
   return reinterpret_cast<std::uintptr_t>(self().task->parent);
 }
 
