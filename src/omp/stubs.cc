@@ -35,9 +35,8 @@ STUB(GOMP_distribute_static_worksharing) STUB(GOMP_interop)
 // ---- LLVM ---------------------------------------------------------------------------------------
 
 STUB(__kmpc_end_record_task) STUB(__kmpc_invoke_task_func) STUB(__kmpc_omp_has_task_team)
-STUB(__kmpc_omp_taskwait_51) STUB(__kmpc_proxy_task_completed)
-STUB(__kmpc_proxy_task_completed_ooo) STUB(__kmpc_push_num_threads_list)
-STUB(__kmpc_push_num_threads_list_strict) STUB(__kmpc_push_num_threads_strict)
+STUB(__kmpc_proxy_task_completed) STUB(__kmpc_proxy_task_completed_ooo)
+STUB(__kmpc_push_num_threads_list) STUB(__kmpc_push_num_threads_list_strict)
 STUB(__kmpc_start_record_task) STUB(__kmpc_taskgraph)
 
 }  // extern "C"
