@@ -45,7 +45,11 @@ bool Patience::wait() {
 
 namespace {
 
+// Brings a strand one wake-up. It is queued with the first; next_ready() consumes all there are.
 void make_ready(Strand* strand) {
+  // [wake-2] acquire and release: if it is queued already, what the waker did before is seen by
+  // whoever takes it out of the queue.
+  if (strand->wakeups.fetch_add(1, std::memory_order_acq_rel) != 0) return;
   Carrier& carrier = *strand->carrier;
   if (&carrier == here.carrier) {
     carrier.ready.push(strand);
@@ -75,6 +79,20 @@ void collect_woken(Carrier& carrier) {
     carrier.ready.push(oldest);
     oldest = younger;
   }
+}
+
+// The next strand of this carrier that was woken, or null.
+Strand* next_ready(Carrier& carrier) {
+  collect_woken(carrier);
+  Strand* strand = carrier.ready.pop();
+  if (strand) strand->owed -= strand->wakeups.exchange(0, std::memory_order_acq_rel);  // [wake-2]
+  return strand;
+}
+
+// The running strand goes on when others have run.
+void queue_self(Strand* self) {
+  ++self->owed;
+  make_ready(self);
 }
 
 void step(Carrier& carrier) {
@@ -234,8 +252,7 @@ void idle(Carrier& carrier, const Batch* under, bool pieces, Patience& patience)
 void next_call(Carrier& carrier, Strand& strand) {
   Patience patience;
   for (;;) {
-    collect_woken(carrier);
-    if (Strand* woken = carrier.ready.pop()) {
+    if (Strand* woken = next_ready(carrier)) {
       carrier.retired = &strand;
       switch_to(carrier, woken);
       return;
@@ -277,9 +294,9 @@ bool has_other_work(Carrier& carrier, const Batch* under) {
                     something_elsewhere(carrier, under)));
 }
 
-bool suspend(Waiter& waiter, const Batch* under, bool pieces) {
+bool suspend(const Batch* under, bool pieces) {
   Carrier& carrier = *here.carrier;
-  Strand* self = waiter.who;
+  Strand* self = carrier.current;
   Patience patience;
   for (;;) {
     Call call;
@@ -289,8 +306,7 @@ bool suspend(Waiter& waiter, const Batch* under, bool pieces) {
       begin_on_fresh_strand(carrier, call, under);
       return true;
     }
-    collect_woken(carrier);
-    if (Strand* woken = carrier.ready.pop()) {
+    if (Strand* woken = next_ready(carrier)) {
       if (woken != self) switch_to(carrier, woken);
       return true;  // either way this strand was taken from the ready ones
     }
@@ -323,22 +339,22 @@ int let_other_run() {
        batch = batch->parent.load(std::memory_order_relaxed)) {
     Call call;
     if (!find_call(*own, batch, call)) continue;
-    own->ready.push(self);
+    queue_self(self);
     begin_on_fresh_strand(*own, call, batch);
     return 1;
   }
-  Strand* woken = own->ready.pop();
-  if (!woken) return 0;
-  own->ready.push(self);
+  Strand* woken = next_ready(*own);
+  if (!woken || woken == self) return 0;
+  queue_self(self);
   switch_to(*own, woken);
   return 1;
 }
 
 void yield() {
   Carrier& own = carrier();
-  collect_woken(own);
-  if (Strand* woken = own.ready.pop()) {
-    own.ready.push(own.current);
+  Strand* woken = next_ready(own);
+  if (woken && woken != own.current) {
+    queue_self(own.current);
     switch_to(own, woken);
     return;
   }
@@ -353,13 +369,12 @@ void work_for_ever(Carrier& carrier) {
   count_in(carrier);
   carrier.mail.store(Mail::kListening, std::memory_order_seq_cst);
   for (;;) {
-    collect_woken(carrier);
-    if (Strand* woken = carrier.ready.pop()) {
+    if (Strand* woken = next_ready(carrier)) {
       // Strands of this carrier, waiting for something while the root had nothing: none of them is
       // the root, which does not wait in lists here.
       std::uint64_t listening = Mail::kListening;
       bool quiet = carrier.mail.compare_exchange_strong(listening, Mail::kBusy);
-      carrier.ready.push(&carrier.root);
+      queue_self(&carrier.root);
       switch_to(carrier, woken);
       if (quiet) carrier.mail.store(Mail::kListening, std::memory_order_seq_cst);
       patience.renew();

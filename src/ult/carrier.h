@@ -39,6 +39,10 @@ struct Strand {
   Carrier* carrier = nullptr;
   Exceptions exceptions;   // while it is suspended
   Strand* next = nullptr;         // in a queue or a list: a strand is in one at a time
+  // Wake-ups that came and were not consumed: it is in a queue while there are any. And how many its
+  // records and they themselves still have to bring; of its own carrier alone.
+  std::atomic<unsigned> wakeups{0};
+  unsigned owed = 0;
   void* local = nullptr;          // what the layer above keeps for it: `here.local` while it runs
   const Batch* inside = nullptr;  // the batch whose call it is in, as set_inside() said
   // The call it was begun for, and what it may begin after that.
@@ -157,9 +161,10 @@ extern constinit std::atomic<Nanoseconds> patience_limit;
 // Whether this carrier has anything to do but poll: woken strands, or calls under `under`. Looks at
 // one other carrier each time.
 bool has_other_work(Carrier& carrier, const Batch* under);
-// Suspends the caller's strand, whose `waiter` is or was in a list, and does other things until it
-// is woken: true. With `pieces`, false as soon as `under` has pieces of work for it.
-bool suspend(Waiter& waiter, const Batch* under, bool pieces);
+// Suspends the caller's strand, which has a record in a list or a wake-up to come, and does other
+// things until it is woken, for whichever of its records: true. With `pieces`, false as soon as
+// `under` has pieces of work for it.
+bool suspend(const Batch* under, bool pieces);
 
 // What a waiting strand may do meanwhile.
 struct Meanwhile {
@@ -173,7 +178,11 @@ template <class Ready, class Work>
 void wait_until(WaitList& list, Meanwhile meanwhile, Ready&& ready, Work&& work) {
   Patience patience;
   Waiter waiter;
-  bool awaits_wake = false;  // it was in the list, and has not been woken since
+  Strand* self = here.carrier->current;
+  // work() may wait itself, while this record is in its list: a wake-up that comes then is consumed
+  // down there. So what counts is whether the record was taken, and how many are still to come.
+  unsigned owed = self->owed;
+  bool listed = false;
   for (;;) {
     if (ready()) break;
     if (work()) {
@@ -181,19 +190,22 @@ void wait_until(WaitList& list, Meanwhile meanwhile, Ready&& ready, Work&& work)
       continue;
     }
     if (!has_other_work(*here.carrier, meanwhile.under) && patience.wait()) continue;
-    if (!awaits_wake) {
-      awaits_wake = true;
-      waiter.who = here.carrier->current;
+    if (!listed || waiter.taken.load(std::memory_order_acquire)) {
+      listed = true;
+      waiter.who = self;
+      waiter.taken.store(false, std::memory_order_relaxed);
+      ++self->owed;
       list.push(waiter);
       continue;  // looks once more at both [wait-1]
     }
-    if (suspend(waiter, meanwhile.under, meanwhile.pieces)) awaits_wake = false;
+    suspend(meanwhile.under, meanwhile.pieces);
   }
-  // The record must be out of the list before it ceases to exist: whoever takes it out wakes us.
-  if (awaits_wake) {
-    list.wake_all();
-    suspend(waiter, nullptr, false);
-  }
+  if (!listed) return;
+  // The record must be out of the list before it ceases to exist, and a strand that ends must have
+  // no wake-up to come: whoever takes a record out wakes its strand.
+  if (!waiter.taken.load(std::memory_order_acquire)) list.wake_all();
+  while (!waiter.taken.load(std::memory_order_acquire) || self->owed > owed)
+    suspend(nullptr, false);
 }
 template <class Ready>
 void wait_until(WaitList& list, Meanwhile meanwhile, Ready&& ready) {

@@ -3,6 +3,8 @@
 // Templates over a World, so that models/light_threads.cc can check them.
 #pragma once
 
+#include <atomic>
+
 #include "base/world.h"
 
 namespace roost::ult {
@@ -12,6 +14,7 @@ template <class Who>
 struct WaiterOf {
   Who who{};
   WaiterOf* next = nullptr;
+  std::atomic<bool> taken{false};  // out of the list: no waker touches the record any more
 };
 
 template <class W, class Who>
@@ -37,8 +40,8 @@ class WaitStack {
     return head_.load(std::memory_order_relaxed) != nullptr;
   }
 
-  // Takes all who wait and calls wake(who) for each, oldest first. A record is gone once its owner
-  // has been woken.
+  // Takes all who wait and calls wake(who) for each, oldest first. A record may be gone once it
+  // is marked as taken.
   template <class Wake>
   void take_all(Wake&& wake) {
     Waiter* newest = head_.exchange(nullptr, std::memory_order_acquire);
@@ -51,7 +54,9 @@ class WaitStack {
     }
     while (oldest) {
       Waiter* younger = oldest->next;
-      wake(oldest->who);
+      Who who = oldest->who;
+      oldest->taken.store(true, std::memory_order_release);
+      wake(who);
       oldest = younger;
     }
   }
