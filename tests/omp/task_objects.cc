@@ -1,4 +1,5 @@
-// Objects that tasks copy are constructed and destroyed as often, also by taskloops and cancelled tasks.
+// Objects that tasks copy are constructed and destroyed as often, also by taskloops and cancelled
+// tasks.
 #include <cstdio>
 #include <initializer_list>
 

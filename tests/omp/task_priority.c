@@ -6,13 +6,9 @@
 #include <stdio.h>
 
 int main(void) {
-  int order[40], next = 0;
+  int order[40], next = 0, over = 0;
 #pragma omp parallel num_threads(2)
   {
-    static int over;
-#pragma omp atomic write
-    over = 0;
-#pragma omp barrier
     if (omp_get_thread_num() == 0) {
       for (int i = 0; i < 40; ++i) {
 #pragma omp task priority(i % 4) shared(order, next) firstprivate(i)
@@ -27,8 +23,9 @@ int main(void) {
 #pragma omp atomic write
       over = 1;
     } else {
-      // No scheduling point for the other one meanwhile.
+      // The other one does not help with tasks that are not its own: it is at no barrier.
       for (int seen = 0; !seen;) {
+#pragma omp taskyield
 #pragma omp atomic read
         seen = over;
       }
