@@ -9,6 +9,7 @@
 #include <pthread.h>
 
 #include "omp/lock.h"
+#include "omp/task_memory.h"
 #include "omp/team.h"
 #include "ult/carrier.h"
 
@@ -18,17 +19,20 @@ namespace {
 void before() {
   lock_queues_before_fork();
   lock_roots_before_fork();
+  lock_task_memory_before_fork();
   ult::lock_before_fork();
 }
 
 void in_parent() {
   ult::unlock_after_fork();
+  unlock_task_memory_after_fork();
   unlock_roots_after_fork();
   unlock_queues_after_fork();
 }
 
 void in_child() {
   ult::reset_after_fork();
+  unlock_task_memory_after_fork();
   forget_waiters_after_fork();
   settings_after_fork();
   keep_own_root_after_fork();

@@ -100,34 +100,26 @@ class GompDependences final : public Dependences {
 
 void nothing(void*) {}
 
-}  // namespace
-
-extern "C" {
-
-// `detach`: where the event goes; the task's data begins with a copy of it.
-ROOST_EXPORT void GOMP_task(void (*function)(void*), void* data, void (*copy)(void*, void*),
-                            long bytes, long alignment, bool if_clause, unsigned flags,
-                            void** depend, int priority, void* detach) {
-  Member& member = self();
+__attribute__((noinline)) void create_in_full(Member& member, GompBody body, bool if_clause,
+                                              unsigned flags, void** depend, int priority,
+                                              void* detach) {
   Task& current = *member.task;
   if (gomp_creates_nothing(current)) return;
-  GompBody body{function, data, copy, static_cast<std::size_t>(bytes),
-                static_cast<std::size_t>(alignment)};
   bool undeferred = !if_clause || current.final_;
   // An undeferred task uses its creator's data, unless that is to be copied.
-  if (undeferred && !copy) body.bytes = 0;
+  if (undeferred && !body.copy) body.bytes = 0;
   if (undeferred && flags & kGompDepend) wait_for_dependences(member, GompDependences(depend));
   ExplicitTask& task = create_gomp_task(member, body, flags & kGompFinal);
   if (flags & kGompDetach) {
     make_detachable(task);
     void* event = &task;
     *static_cast<void**>(detach) = event;
-    if (data) *static_cast<void**>(data) = event;
+    if (body.data) *static_cast<void**>(body.data) = event;
   }
   if (undeferred) {
     begin_undeferred(member, task);
-    if (copy) copy(task.argument, data);
-    function(copy ? task.argument : data);
+    if (body.copy) body.copy(task.argument, body.data);
+    body.function(body.copy ? task.argument : body.data);
     end_undeferred(member, task);
     return;
   }
@@ -139,6 +131,29 @@ ROOST_EXPORT void GOMP_task(void (*function)(void*), void* data, void (*copy)(vo
   } else {
     submit_task(member, task);
   }
+}
+
+}  // namespace
+
+extern "C" {
+
+// `detach`: where the event goes; the task's data begins with a copy of it.
+ROOST_EXPORT void GOMP_task(void (*function)(void*), void* data, void (*copy)(void*, void*),
+                            long bytes, long alignment, bool if_clause, unsigned flags,
+                            void** depend, int priority, void* detach) {
+  Member& member = self();
+  constexpr unsigned kSpecial = kGompDepend | kGompPriority | kGompDetach;
+  if (!copy && !(flags & kSpecial) && if_clause && runs_in_place(member) && !cancellation()) {
+    // It uses its creator's data.
+    ExplicitTask& task = begin_in_place(member);
+    task.final_ |= (flags & kGompFinal) != 0;
+    function(data);
+    end_in_place(member, task);
+    return;
+  }
+  GompBody body{function, data, copy, static_cast<std::size_t>(bytes),
+                static_cast<std::size_t>(alignment)};
+  create_in_full(member, body, if_clause, flags, depend, priority, detach);
 }
 
 ROOST_EXPORT void GOMP_taskwait() { wait_for_children(self()); }

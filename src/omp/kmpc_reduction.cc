@@ -1,9 +1,9 @@
 // LLVM's entry points: task reductions.
 //
-// A taskgroup keeps for each item where the private copies of the team's members are. A member's copy
-// is initialised when it first asks for it, and combined at the end of the taskgroup. With the task
-// modifier (of a parallel region or a worksharing construct) each member has a taskgroup, all use
-// the same copies, and the last to come out combines them into its own variable, which the
+// A taskgroup keeps for each item where the private copies of the team's members are. A member's
+// copy is initialised when it first asks for it, and combined at the end of the taskgroup. With the
+// task modifier (of a parallel region or a worksharing construct) each member has a taskgroup, all
+// use the same copies, and the last to come out combines them into its own variable, which the
 // compiler's code then reduces as any other.
 #include <cstring>
 
@@ -45,8 +45,8 @@ struct Item {
   void* shared;
   void* original;
   std::size_t bytes;
-  // From one member's copy to the next one's: whole cache lines, as clang 14 says too few bytes of some
-  // array sections (LLVM's own library has room by such rounding).
+  // From one member's copy to the next one's: whole cache lines, as clang 14 says too few bytes of
+  // some array sections (LLVM's own library has room by such rounding).
   std::size_t stride;
   bool old_init;
   void* init;
@@ -70,14 +70,14 @@ constexpr std::size_t round_up(std::size_t bytes) {
 }
 
 Item read(const Input& in) {
-  return {in.shared,  in.original ? in.original : in.shared,
-          in.bytes,   round_up(in.bytes) + kCacheLine,
-          false,      in.init,
-          in.finish,  in.combine,
+  return {in.shared, in.original ? in.original : in.shared,
+          in.bytes,  round_up(in.bytes) + kCacheLine,
+          false,     in.init,
+          in.finish, in.combine,
           nullptr};
 }
 Item read(const OldInput& in) {
-  return {in.shared, in.shared, in.bytes,   round_up(in.bytes) + kCacheLine, true, in.init,
+  return {in.shared, in.shared,  in.bytes, round_up(in.bytes) + kCacheLine, true, in.init,
           in.finish, in.combine, nullptr};
 }
 
@@ -239,7 +239,8 @@ ROOST_EXPORT void* __kmpc_taskred_init(std::int32_t, std::int32_t count, void* d
   return register_items(count, static_cast<const Input*>(data));
 }
 
-// `data`: the variable, or anybody's copy of it. `group`: where to begin to look; null: the innermost.
+// `data`: the variable, or anybody's copy of it. `group`: where to begin to look; null: the
+// innermost.
 ROOST_EXPORT void* __kmpc_task_reduction_get_th_data(std::int32_t, void* group, void* data) {
   Member& member = self();
   auto* inner = group ? static_cast<TaskGroup*>(group) : member.task->group;
@@ -248,8 +249,8 @@ ROOST_EXPORT void* __kmpc_task_reduction_get_th_data(std::int32_t, void* group, 
     auto* items = static_cast<Items*>(at->kmpc_reductions);
     for (std::uint32_t i = 0; items && i < items->count; ++i) {
       const Item& item = items->item[i];
-      bool copy = address >= item.copies &&
-                  address < item.copies + item.stride * items->copies->members;
+      bool copy =
+          address >= item.copies && address < item.copies + item.stride * items->copies->members;
       if (copy || address == item.shared) return copy_for(item, member.number);
     }
   }

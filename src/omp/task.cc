@@ -10,10 +10,6 @@
 namespace roost::omp {
 namespace {
 
-// Tasks that are executed where they are created, on top of each other: beyond, they are queued if
-// they can be, as stacks are small.
-constexpr std::uint32_t kDeepestInline = 200;
-
 // A tree of tasks below the implicit task is complete, and was the last one.
 void last_tree_of(Team& team) {
   // [task-1] What the tasks did is visible to who sees zero.
@@ -159,11 +155,8 @@ void execute_task(Member& member, ExplicitTask& task) {
 }
 
 void submit_task(Member& member, ExplicitTask& task, const Dependences* dependences) {
-  Team& team = *member.team;
   TaskDeque& deque = deque_of(member);
-  // A team of one gains nothing by queues; outside regions nobody might come to look at them.
-  bool at_once = team.size == 1 ? !team.level || deque.inlined < kDeepestInline
-                                : deque.tasks.full() && !task.priority;
+  bool at_once = runs_in_place(member) && !task.priority;
   if (dependences || task.detachable || !at_once) {
     count_task(task);
     if (dependences && !enter_dependences(member, task, *dependences)) return;
@@ -173,14 +166,18 @@ void submit_task(Member& member, ExplicitTask& task, const Dependences* dependen
     --deque.inlined;
     return;
   }
-  // Nobody but its creator, who waits for it, knows of the task: it is counted only if it leaves others
-  // behind.
   ++deque.inlined;
   Task* before = member.task;
   member.task = &task;
   task.run(task, member);
   member.task = before;
   --deque.inlined;
+  uncounted_body_is_over(task, member);
+}
+
+ExplicitTask& make_spare(Member& member) { return create_task(member, 0); }
+
+void end_in_place_slowly(Member& member, ExplicitTask& task) {
   uncounted_body_is_over(task, member);
 }
 
@@ -228,7 +225,16 @@ void wait_for_children(Member& member) {
 }
 
 void yield_task(Member& member) {
-  if (!run_task_below(member)) ult::yield();
+  TaskDeque& deque = deque_of(member);
+  if (run_task_below(member)) {
+    deque.yields = 0;
+    return;
+  }
+  // To give the core away costs a time slice where others want it, and a task that yields rarely
+  // means that; but what it spins for may need the core.
+  constexpr std::uint32_t kGiveAwayEvery = 64;
+  if (ult::has_other_work(*ult::here.carrier, nullptr) || ++deque.yields % kGiveAwayEvery == 0)
+    ult::yield();
 }
 
 // ---- Taskgroups ---------------------------------------------------------------------------------

@@ -124,8 +124,13 @@ void end_taskgroup(Member& member);
 
 // ---- Cancellation -------------------------------------------------------------------------------
 
-// Whether OMP_CANCELLATION is set.
-bool cancellation();
+// OMP_CANCELLATION; negative: not asked yet.
+extern constinit std::atomic<int> known_cancellation;
+bool ask_for_cancellation();
+inline bool cancellation() {
+  int known = known_cancellation.load(std::memory_order_relaxed);
+  return __builtin_expect(known >= 0, 1) ? known != 0 : ask_for_cancellation();
+}
 // Whether the region or the taskgroup the task is in was cancelled.
 bool is_cancelled(const Task& task);
 

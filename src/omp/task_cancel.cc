@@ -21,13 +21,12 @@ void cancel_taskgroup(Member& member) {
   group->cancelled.store(true, std::memory_order_relaxed);
 }
 
-bool cancellation() {
-  static constinit std::atomic<int> known{-1};
-  int value = known.load(std::memory_order_relaxed);
-  if (__builtin_expect(value >= 0, 1)) return value != 0;
-  value = settings().cancellation;
-  known.store(value, std::memory_order_relaxed);
-  return value != 0;
+constinit std::atomic<int> known_cancellation{-1};
+
+bool ask_for_cancellation() {
+  bool set = settings().cancellation;
+  known_cancellation.store(set, std::memory_order_relaxed);
+  return set;
 }
 
 bool is_cancelled(const Task& task) {

@@ -109,7 +109,20 @@ __attribute__((noinline)) void give_slowly(MemoryFor kind, unsigned index, Free*
   give_batch(depot, item);
 }
 
+template <class Do>
+void with_all_depots(Do&& act) {
+  for (Depot(&of_kind)[kClasses] : depots)
+    for (Depot& depot : of_kind) act(depot.lock);
+}
+
 }  // namespace
+
+void lock_task_memory_before_fork() {
+  with_all_depots([](ult::SpinLock& lock) { lock.acquire(); });
+}
+void unlock_task_memory_after_fork() {
+  with_all_depots([](ult::SpinLock& lock) { lock.release(); });
+}
 
 void* take_memory(MemoryFor kind, unsigned index) {
   if (index >= kLocalClasses) return take_slowly(kind, index);

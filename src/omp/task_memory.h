@@ -39,6 +39,10 @@ static_assert(class_bytes(size_class(2049)) == 4096 && class_bytes(size_class(64
 void* take_memory(MemoryFor kind, unsigned index);
 void give_memory(MemoryFor kind, unsigned index, void* memory);
 
+// Around a fork: the shared lists are whole meanwhile.
+void lock_task_memory_before_fork();
+void unlock_task_memory_after_fork();
+
 // For what is no task, with its size.
 template <class T>
 T* take_others(std::size_t bytes = sizeof(T)) {

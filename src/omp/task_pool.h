@@ -26,9 +26,11 @@ inline constexpr unsigned kQueuedTasks = 512;
 struct TaskDeque {
   Deque<RealWorld, ExplicitTask, kQueuedTasks> tasks;
   std::uint32_t random = 1;
-  std::uint32_t victim = 0;   // where it last found something
-  std::uint32_t misses = 0;   // looks at some of the others that found nothing
-  std::uint32_t inlined = 0;  // new tasks in execution at once, on top of each other
+  std::uint32_t victim = 0;       // where it last found something
+  std::uint32_t misses = 0;       // looks at some of the others that found nothing
+  std::uint32_t inlined = 0;      // new tasks in execution at once, on top of each other
+  std::uint32_t yields = 0;       // taskyields in a row that found nothing
+  ExplicitTask* spare = nullptr;  // a record for the next of those, all but ready
 };
 
 // What members share: tasks with a priority, and those that were made ready by no member at work.
@@ -49,6 +51,57 @@ bool queue_task(Member& member, ExplicitTask& task);
 void queue_for_all(ExplicitTask& task);
 
 TaskDeque& deque_of(Member& member);
+
+// ---- Tasks that are executed where they are created ---------------------------------------------
+//
+// Nobody but its creator, who waits for it, knows of such a task: it is counted only if it leaves
+// others behind. So it costs a few stores.
+
+// Tasks on top of each other: beyond, they are queued if they can be, as stacks are small.
+inline constexpr std::uint32_t kDeepestInline = 200;
+
+// Whether the member executes a new task without dependences, event and priority at once. A team of
+// one gains nothing by queues; outside regions nobody might come to look at them.
+inline bool runs_in_place(const Member& member) {
+  const TaskDeque* deque = member.deque;
+  if (!deque) return false;
+  const Team& team = *member.team;
+  return team.size == 1 ? !team.level || deque->inlined < kDeepestInline : deque->tasks.full();
+}
+
+// The first in_place_begin() of a member, and the end of a task that cannot be used again as it is.
+ExplicitTask& make_spare(Member& member);
+void end_in_place_slowly(Member& member, ExplicitTask& task);
+
+// Makes a new task the current one. The member has a deque.
+inline ExplicitTask& begin_in_place(Member& member) {
+  TaskDeque& deque = *member.deque;
+  ExplicitTask* task = deque.spare;
+  if (__builtin_expect(!task, 0)) task = &make_spare(member);
+  deque.spare = nullptr;
+  Task& parent = *member.task;
+  task->icvs = parent.icvs;
+  std::atomic_ref<Task*>(task->parent).store(&parent, std::memory_order_relaxed);
+  task->group = parent.group;
+  task->depth = parent.depth + 1;
+  task->final_ = parent.final_;
+  member.task = task;
+  ++deque.inlined;
+  return *task;
+}
+inline void end_in_place(Member& member, ExplicitTask& task) {
+  TaskDeque& deque = *member.deque;
+  --deque.inlined;
+  member.task = task.parent;
+  // [task-2] in omp/task.cc.
+  bool clean =
+      !task.depends && !deque.spare && task.counts.load(std::memory_order_acquire) == Task::kRecord;
+  if (__builtin_expect(clean, 1)) {
+    deque.spare = &task;
+  } else {
+    end_in_place_slowly(member, task);
+  }
+}
 
 template <class Ready>
 void wait_in_task(Member& member, Ready&& ready) {

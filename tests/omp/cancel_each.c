@@ -1,5 +1,5 @@
-// Cancellation of regions, loops, sections and taskgroups: nothing hangs, what comes after is whole, and
-// without OMP_CANCELLATION nothing is cancelled.
+// Cancellation of regions, loops, sections and taskgroups: nothing hangs, what comes after is
+// whole, and without OMP_CANCELLATION nothing is cancelled.
 #include <omp.h>
 #include <stdio.h>
 

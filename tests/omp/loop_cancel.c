@@ -1,5 +1,8 @@
 /* Cancelled loops, sections and regions, over and over: the others get no more iterations for long, and
    constructs afterwards are whole. */
+// env: OMP_CANCELLATION=true
+// reference: gcc
+// reason: libomp (14) hangs after some cancelled dynamic loops, which clang leaves without a call
 #include <unistd.h>
 
 #include "worksharing.h"

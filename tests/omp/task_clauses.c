@@ -1,5 +1,5 @@
-// if, final, mergeable, untied, priority, firstprivate of large data, tasks that outlive their parent,
-// taskgroups that wait for descendants.
+// if, final, mergeable, untied, priority, firstprivate of large data, tasks that outlive their
+// parent, taskgroups that wait for descendants.
 #include <omp.h>
 #include <stdio.h>
 #include <string.h>

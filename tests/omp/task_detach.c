@@ -1,5 +1,5 @@
-// A task with a detach clause is complete when its event is fulfilled: by itself, by another task, by
-// a thread that is none of OpenMP's; dependents and taskwait wait for it.
+// A task with a detach clause is complete when its event is fulfilled: by itself, by another task,
+// by a thread that is none of OpenMP's; dependents and taskwait wait for it.
 #include <omp.h>
 #include <pthread.h>
 #include <stdio.h>

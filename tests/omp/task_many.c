@@ -1,5 +1,5 @@
-// A hundred thousand tasks: of one producer with all others at the barrier, of all members, of tasks; and
-// memory does not grow with the rounds.
+// A hundred thousand tasks: of one producer with all others at the barrier, of all members, of
+// tasks; and memory does not grow with the rounds.
 #include <stdio.h>
 #include <sys/resource.h>
 

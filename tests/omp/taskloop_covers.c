@@ -1,5 +1,5 @@
-// Each iteration of a taskloop is executed once, whatever the bounds, steps and clauses; lastprivate is
-// the last one's; strict grain sizes are exact.
+// Each iteration of a taskloop is executed once, whatever the bounds, steps and clauses;
+// lastprivate is the last one's; strict grain sizes are exact.
 #include <limits.h>
 #include <stdio.h>
 
@@ -16,8 +16,7 @@ static int check(long n, const char* what, int threads) {
   return wrong;
 }
 
-#define MARK(index)      \
-  _Pragma("omp atomic") ++seen[index]
+#define MARK(index) _Pragma("omp atomic")++ seen[index]
 
 static int run(int threads) {
   int wrong = 0;
@@ -26,10 +25,14 @@ static int run(int threads) {
 #pragma omp single
   {
 #pragma omp taskloop
-    for (int i = 0; i < 777; ++i) { MARK(i); }
+    for (int i = 0; i < 777; ++i) {
+      MARK(i);
+    }
     wrong |= check(777, "a taskloop", threads);
 #pragma omp taskloop grainsize(7)
-    for (long i = 699; i >= 0; i -= 1) { MARK(i); }
+    for (long i = 699; i >= 0; i -= 1) {
+      MARK(i);
+    }
     wrong |= check(700, "a taskloop downwards", threads);
 #pragma omp taskloop num_tasks(13) lastprivate(last)
     for (long i = 0; i < 3 * 500; i += 3) {
@@ -39,24 +42,36 @@ static int run(int threads) {
     wrong |= check(500, "a taskloop with a step", threads);
     if (last != 1497) wrong = 1, printf("lastprivate is %ld with %d threads\n", last, threads);
 #pragma omp taskloop num_tasks(5000)
-    for (unsigned long long i = ULLONG_MAX - 100; i < ULLONG_MAX; ++i) { MARK(ULLONG_MAX - 1 - i); }
+    for (unsigned long long i = ULLONG_MAX - 100; i < ULLONG_MAX; ++i) {
+      MARK(ULLONG_MAX - 1 - i);
+    }
     wrong |= check(100, "a taskloop of large numbers", threads);
 #pragma omp taskloop
-    for (unsigned i = 10; i < 10; ++i) { MARK(i); }
+    for (unsigned i = 10; i < 10; ++i) {
+      MARK(i);
+    }
     wrong |= check(0, "an empty taskloop", threads);
 #pragma omp taskloop
-    for (int i = 10; i < 3; ++i) { MARK(i); }
+    for (int i = 10; i < 3; ++i) {
+      MARK(i);
+    }
     wrong |= check(0, "a taskloop of less than nothing", threads);
 #pragma omp taskloop nogroup
-    for (int i = 0; i < 333; ++i) { MARK(i); }
+    for (int i = 0; i < 333; ++i) {
+      MARK(i);
+    }
 #pragma omp taskwait
     wrong |= check(333, "a taskloop without a group", threads);
 #pragma omp taskloop collapse(2) if (0)
     for (int i = 0; i < 10; ++i)
-      for (int j = 0; j < 20; ++j) { MARK(i * 20 + j); }
+      for (int j = 0; j < 20; ++j) {
+        MARK(i * 20 + j);
+      }
     wrong |= check(200, "a collapsed undeferred taskloop", threads);
 #pragma omp taskloop simd
-    for (int i = 0; i < 640; ++i) { MARK(i); }
+    for (int i = 0; i < 640; ++i) {
+      MARK(i);
+    }
     wrong |= check(640, "a taskloop simd", threads);
   }
   return wrong;

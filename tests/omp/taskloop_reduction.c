@@ -54,9 +54,9 @@ static int in_groups(void) {
 
 static int with_arrays(void) {
   int a[8] = {0};
-#pragma omp taskgroup task_reduction(+ : a[0 : 8])
+#pragma omp taskgroup task_reduction(+ : a [0:8])
   for (int i = 0; i < 80; ++i) {
-#pragma omp task in_reduction(+ : a[0 : 8])
+#pragma omp task in_reduction(+ : a [0:8])
     a[i % 8] += i;
   }
   for (int i = 0; i < 8; ++i)
