@@ -1,5 +1,5 @@
-// One thread forks again and again while another's regions, with locks and inner regions, are at work:
-// each child uses OpenMP.
+// One thread forks again and again while another's regions, with locks and inner regions, are at
+// work: each child uses OpenMP.
 // reference: no
 // reason: libgomp's children hang, libomp's take locks that others held
 #include <omp.h>
@@ -26,7 +26,7 @@ static int work(int threads) {
   return count == threads * 3;
 }
 
-static void *keep_busy(void *wrong) {
+static void* keep_busy(void* wrong) {
   while (!over) {
 #pragma omp parallel num_threads(6)
     {
@@ -37,7 +37,7 @@ static void *keep_busy(void *wrong) {
       }
 #pragma omp barrier
     }
-    if (!work(4)) *(int *)wrong = 1;
+    if (!work(4)) *(int*)wrong = 1;
   }
   return NULL;
 }

@@ -8,7 +8,7 @@
 enum { kSize = 1009 };
 static int done[kSize];
 
-static int check(const char *what) {
+static int check(const char* what) {
   for (int i = 0; i < kSize; ++i) {
     if (done[i] == 1) continue;
     printf("%s: iteration %d was executed %d times\n", what, i, done[i]);
