@@ -1,3 +1,4 @@
+// The loop engine: iteration counts, and blocks of them.
 #include "omp/loop.h"
 
 #include <gtest/gtest.h>

@@ -3,7 +3,7 @@
 
 static int hits[1000];
 
-static void check_hits(const char *what, int n, int times) {
+static void check_hits(const char* what, int n, int times) {
   for (int i = 0; i < 1000; ++i) {
     if (hits[i] != (i < n ? times : 0)) {
       fail(what, i);
@@ -18,9 +18,9 @@ static void count(int i) {
   hits[i]++;
 }
 
-#define DISTRIBUTE(WHAT, N, ...)                       \
-  PRAGMA(omp teams distribute __VA_ARGS__)             \
-  for (int i = 0; i < N; ++i) count(i);                \
+#define DISTRIBUTE(WHAT, N, ...)           \
+  PRAGMA(omp teams distribute __VA_ARGS__) \
+  for (int i = 0; i < N; ++i) count(i);    \
   check_hits(WHAT, N, 1);
 
 static void with(int teams, int threads) {
