@@ -129,30 +129,37 @@ def guest_dialect(_):
                 yield f"{path}:{line}: {match.group().strip()!r}: guest code may not use {what}"
 
 
+# Libraries loaded into programs, each with the list of what it may import.
+GUEST_LIBRARIES = {"libroost.so": "guest_imports.allow", "libroost_omp.so": "omp_imports.allow"}
+
+
 def guest_needs_libc_alone(build):
-    """libroost.so needs libc and nothing else."""
-    library = ROOT / build / "lib" / "libroost.so"
-    if not library.exists():
-        yield f"{library} was not built"
-        return
-    for name in re.findall(r"\(NEEDED\).*\[(.*)\]", run("readelf", "-d", str(library)).stdout):
-        if name not in LIBC:
-            yield f"libroost.so needs {name}"
+    """The guest libraries need libc and nothing else."""
+    for name in GUEST_LIBRARIES:
+        library = ROOT / build / "lib" / name
+        if not library.exists():
+            yield f"{library} was not built"
+            continue
+        for needed in re.findall(r"\(NEEDED\).*\[(.*)\]",
+                                 run("readelf", "-d", str(library)).stdout):
+            if needed not in LIBC:
+                yield f"{name} needs {needed}"
 
 
 def guest_imports(build):
-    """libroost.so imports only the symbols of tools/guest_imports.allow."""
-    library = ROOT / build / "lib" / "libroost.so"
-    allow_file = ROOT / "tools" / "guest_imports.allow"
-    if not library.exists():
-        yield f"{library} was not built"
-        return
-    allowed = set()
-    if allow_file.exists():
-        lines = (line.split("#")[0].strip() for line in allow_file.read_text().split("\n"))
-        allowed = {line for line in lines if line}
-    undefined = run("nm", "-D", "--undefined-only", str(library)).stdout.split("\n")
-    for line in undefined:
+    """The guest libraries import only the symbols of their lists in tools/."""
+    for name, list_name in GUEST_LIBRARIES.items():
+        library = ROOT / build / "lib" / name
+        if library.exists():
+            lines = (ROOT / "tools" / list_name).read_text().split("\n")
+            yield from unexpected_imports(library, {line.split("#")[0].strip() for line in lines},
+                                          list_name)
+        else:
+            yield f"{library} was not built"
+
+
+def unexpected_imports(library, allowed, list_name):
+    for line in run("nm", "-D", "--undefined-only", str(library)).stdout.split("\n"):
         if line:
             kind, symbol = line.split()[-2:]
             symbol = symbol.split("@")[0]
@@ -161,7 +168,7 @@ def guest_imports(build):
                 symbol = re.sub(r"^__(\w+)_chk$|^__isoc23_(\w+)$", r"\1\2", symbol)
             # Weak ones are optional: the compiler's start files ask for some.
             if symbol not in allowed and kind != "w":
-                yield f"unexpected import {symbol} (see tools/guest_imports.allow)"
+                yield f"{library.name}: unexpected import {symbol} (see tools/{list_name})"
 
 
 def policies_are_one_object(build):

@@ -56,6 +56,7 @@ void omp_get_schedule(std::uint32_t* kind, int* chunk);
 
 int omp_pause_resource(int kind, int device);
 int omp_pause_resource_all(int kind);
+void omp_fulfill_event(std::uintptr_t event);
 int omp_control_tool(int command, int modifier, void* argument);
 
 }  // extern "C"

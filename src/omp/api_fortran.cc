@@ -114,6 +114,8 @@ ROOST_EXPORT std::int32_t omp_control_tool_(Integer4 command, Integer4 modifier,
   return omp_control_tool(*command, *modifier, argument);
 }
 
+ROOST_EXPORT void omp_fulfill_event_(const std::uintptr_t* event) { omp_fulfill_event(*event); }
+
 // What libomp's omp_lib binds to, by value.
 ROOST_EXPORT void ompc_set_num_threads(int value) { omp_set_num_threads(value); }
 ROOST_EXPORT void ompc_set_dynamic(int value) { omp_set_dynamic(value); }

@@ -9,6 +9,10 @@
 #include "omp/team.h"
 #include "ult/kernel.h"
 
+extern "C" std::int32_t __kmpc_omp_taskwait(roost::omp::Ident* where, std::int32_t gtid);
+extern "C" void __kmpc_push_num_threads(roost::omp::Ident* where, std::int32_t gtid,
+                                        std::int32_t threads);
+
 namespace roost::omp {
 namespace {
 
@@ -48,11 +52,23 @@ ROOST_EXPORT void __kmpc_pop_num_threads(Ident*, std::int32_t) {}
 ROOST_EXPORT int omp_in_explicit_task() { return !self().task->implicit; }
 ROOST_EXPORT std::int32_t omp_in_explicit_task_() { return omp_in_explicit_task(); }
 
+// taskwait with nowait has dependences (__kmpc_omp_taskwait_deps_51); without them it waits (clang
+// 16).
+ROOST_EXPORT std::int32_t __kmpc_omp_taskwait_51(Ident* where, std::int32_t gtid, std::int32_t) {
+  return __kmpc_omp_taskwait(where, gtid);
+}
+// num_threads(strict: n): regions have the members they ask for unless a limit forbids it (LLVM
+// 20).
+ROOST_EXPORT void __kmpc_push_num_threads_strict(Ident* where, std::int32_t gtid,
+                                                 std::int32_t threads, int, const char*) {
+  __kmpc_push_num_threads(where, gtid, threads);
+}
+
 // Names of the executing task and of its parent, for tools.
-ROOST_EXPORT __attribute__((weak)) std::uint64_t __kmpc_get_taskid() {
+ROOST_EXPORT std::uint64_t __kmpc_get_taskid() {
   return reinterpret_cast<std::uintptr_t>(self().task);
 }
-ROOST_EXPORT __attribute__((weak)) std::uint64_t __kmpc_get_parent_taskid() {
+ROOST_EXPORT std::uint64_t __kmpc_get_parent_taskid() {
   return reinterpret_cast<std::uintptr_t>(self().task->parent);
 }
 

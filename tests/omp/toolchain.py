@@ -19,6 +19,10 @@ class BuildError(Exception):
     """A test cannot be built; says what the compiler said."""
 
 
+class TooOld(Exception):
+    """A newer clang calls what the LLVM runtime that is installed does not have."""
+
+
 @dataclass(frozen=True)
 class Compiler:
     name: str  # as in `// compilers:`, or with the version
@@ -100,9 +104,10 @@ def compile_cached(command: list[str], sources: list[Path], output: Path) -> Pat
 class Builder:
     """Builds tests into one folder, each with the parts it names in its first lines."""
 
-    def __init__(self, work: Path, compilers: list[Compiler]):
+    def __init__(self, work: Path, compilers: list[Compiler], ours: Path | None):
         self._work = work
         self._compilers = compilers
+        self._ours = ours  # libroost_omp.so, for what an older libomp lacks
 
     def build(self, program, compiler: Compiler) -> tuple[Path, list[Path]]:
         """The program, and the shared objects that it gets as arguments."""
@@ -124,7 +129,15 @@ class Builder:
         folder.mkdir(parents=True, exist_ok=True)
         command = [*compiler.command(program.source), *fortran, f"-I{HERE}", str(program.source),
                    *parts, *program.flags, "-ldl", "-lm"]
-        return compile_cached(command, sources, folder / program.name), arguments
+        output = folder / program.name
+        try:
+            return compile_cached(command, sources, output), arguments
+        except BuildError as error:
+            if compiler.family == "gcc" or not re.search("undefined reference to `__kmpc", str(error)):
+                raise
+            if not self._ours:
+                raise TooOld from error
+        return compile_cached([*command, str(self._ours)], sources, output), arguments
 
     def _part(self, path: Path, compiler: Compiler, program, how: list[str]) -> Path:
         """An object, or with -shared a shared object."""
