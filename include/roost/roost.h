@@ -148,17 +148,20 @@ ROOST_API int roost_yield(void);
 ROOST_API int roost_enter_blocking(void);
 ROOST_API int roost_leave_blocking(void);
 
-/* ---- Light threads (since version 2) ---------------------------------------------------------- */
+/* ---- Light threads (since version 2) ----------------------------------------------------------
+ */
 
 /* For runtimes that run several light threads on one thread. A light thread that waits by spinning,
- * in code of the program that knows nothing of light threads, keeps its siblings from the core; Roost
- * finds such loops (docs: --spin) and, if the calling thread's flag is set, calls the runtime to let
- * a sibling run: where the loop was found, in each round of it from then on, and in sched_yield().
+ * in code of the program that knows nothing of light threads, keeps its siblings from the core;
+ * Roost finds such loops (docs: --spin) and, if the calling thread's flag is set, calls the runtime
+ * to let a sibling run: where the loop was found, in each round of it from then on, and in
+ * sched_yield().
  *
  * `let_other_run` is called on the stack of the light thread, with any registers of the program's
  * saved, possibly in a signal handler that interrupted the program's own code; it returns when the
- * light thread is to go on: 1 if a sibling ran, 0 if there is none. Loops in the code from `text` to
- * `text_end`, the runtime's own, are left alone. One runtime a process: -EBUSY for a second one. */
+ * light thread is to go on: 1 if a sibling ran, 0 if there is none. Loops in the code from `text`
+ * to `text_end`, the runtime's own, are left alone. One runtime a process: -EBUSY for a second one.
+ */
 ROOST_API int roost_light_threads(int (*let_other_run)(void), const void* text,
                                   const void* text_end);
 /* The calling thread's flag: the runtime sets it to 1 while a light thread runs that may have

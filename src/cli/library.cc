@@ -46,8 +46,9 @@ std::string find_library(const Lookup& lookup) {
 }
 
 std::string openmp_library(const std::string& library) {
-  std::string path =
-      (std::filesystem::path(library).parent_path() / "libomp_roost.so").lexically_normal().string();
+  std::string path = (std::filesystem::path(library).parent_path() / "libomp_roost.so")
+                         .lexically_normal()
+                         .string();
   if (access(path.c_str(), R_OK) != 0) {
     die(kCannotRun, "there is no {}; install Roost completely, or run with --omp host", path);
   }

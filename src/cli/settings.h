@@ -56,8 +56,8 @@ Settings resolve_settings(const RunOptions&, const Lookup&);
 // The variables that hand settings to libroost.so; all others of kSettingVariables must be unset.
 Assignments settings_environment(const Settings&);
 inline constexpr const char* kSettingVariables[] = {
-    "ROOST_INSTANCE", "ROOST_POLICY", "ROOST_CPUS", "ROOST_CORES", "ROOST_QUANTUM_NS",
-    "ROOST_SET",      "ROOST_PIN",    "ROOST_SPIN", "ROOST_TRAP",  "ROOST_BLAS", "ROOST_OMP"};
+    "ROOST_INSTANCE", "ROOST_POLICY", "ROOST_CPUS", "ROOST_CORES", "ROOST_QUANTUM_NS", "ROOST_SET",
+    "ROOST_PIN",      "ROOST_SPIN",   "ROOST_TRAP", "ROOST_BLAS",  "ROOST_OMP"};
 
 // The assignments of a --set, "quantum=20ms,max_threads=100", apart: names and values.
 std::vector<std::pair<std::string, std::string>> split_assignments(const std::string& list);

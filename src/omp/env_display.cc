@@ -72,7 +72,8 @@ void own_variables(Page& page, const Settings& set) {
   auto patience = ult::patience_limit.load(std::memory_order_relaxed);
   Text<32> text;
   bool whole = patience % 1'000'000 == 0;
-  text << static_cast<std::uint64_t>(patience / (whole ? 1'000'000 : 1000)) << (whole ? "ms" : "us");
+  text << static_cast<std::uint64_t>(patience / (whole ? 1'000'000 : 1000))
+       << (whole ? "ms" : "us");
   line(page, "KMP_BLOCKTIME", text.c_str());
 }
 

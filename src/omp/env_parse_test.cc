@@ -1,3 +1,4 @@
+// Values of environment variables, right and wrong.
 #include "omp/env_parse.h"
 
 #include <gtest/gtest.h>

@@ -1,8 +1,9 @@
-// Entry points of libgomp and libomp that this version does not know: calling one says so and aborts,
-// which is better than the symbol lookup error of the dynamic linker, or than a wrong result.
+// Entry points of libgomp and libomp that this version does not know: calling one says so and
+// aborts, which is better than the symbol lookup error of the dynamic linker, or than a wrong
+// result.
 //
-// They are weak: a definition elsewhere in the library wins, and tools/omp_symbols.py lists those that
-// are left. OpenACC's entry points (GOACC_*, acc_*) and those of offloading plug-ins
+// They are weak: a definition elsewhere in the library wins, and tools/omp_symbols.py lists those
+// that are left. OpenACC's entry points (GOACC_*, acc_*) and those of offloading plug-ins
 // (GOMP_PLUGIN_*) are not exported at all: programs that need them have libgomp's.
 #include <cstdlib>
 

@@ -110,7 +110,8 @@ struct Root {
   Root* next = nullptr;        // among those whose threads have ended
 };
 
-// Around a fork: nobody is changing the list of roots meanwhile; the child begins with its own alone.
+// Around a fork: nobody is changing the list of roots meanwhile; the child begins with its own
+// alone.
 void lock_roots_before_fork();
 void unlock_roots_after_fork();
 void keep_own_root_after_fork();

@@ -3,6 +3,8 @@
 //
 // A variable has a copy for each OpenMP thread, kept by gtid. The main thread's is the variable
 // itself. The master of a region is the thread that opened it, so it has that one's copy.
+#include "omp/threadprivate.h"
+
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -12,7 +14,6 @@
 #include "omp/kmpc.h"
 #include "omp/lock.h"
 #include "omp/team.h"
-#include "omp/threadprivate.h"
 
 namespace roost::omp {
 namespace {

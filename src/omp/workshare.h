@@ -99,8 +99,9 @@ struct DoacrossShape {
   std::uint32_t stride = 1;  // words from one entry of `progress` to the next
 };
 
-// Constructs a fast member may be ahead of the slowest (nowait).
-inline constexpr unsigned kWorkshares = 8;
+// Constructs a fast member may be ahead of the slowest (nowait): as many as it goes through while
+// the slowest is without its core for a moment. A power of two.
+inline constexpr unsigned kWorkshares = 32;
 // Lists of those who wait within a construct: by what they wait for, so that few are woken in vain.
 inline constexpr unsigned kGates = 8;
 

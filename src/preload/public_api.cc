@@ -5,6 +5,8 @@
 // record with the same generation: (generation << 1) | permit, so that testing the handle and
 // leaving the permit are one step. It is not the permit of the state word, which every wait of the
 // thread may consume.
+#include "preload/public_api.h"
+
 #include <errno.h>
 #include <string.h>
 
@@ -12,7 +14,6 @@
 #include "preload/futex.h"
 #include "preload/lock.h"
 #include "preload/process.h"
-#include "preload/public_api.h"
 #include "preload/thread.h"
 #include "preload/trap.h"
 #include "preload/wait.h"

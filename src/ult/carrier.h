@@ -27,8 +27,8 @@ namespace roost::ult {
 
 struct Carrier;
 
-// What the C++ runtime keeps for a thread about the exceptions it is handling (__cxa_eh_globals of the
-// Itanium C++ ABI): a strand that waits inside a handler keeps its own.
+// What the C++ runtime keeps for a thread about the exceptions it is handling (__cxa_eh_globals of
+// the Itanium C++ ABI): a strand that waits inside a handler keeps its own.
 struct Exceptions {
   void* caught = nullptr;
   unsigned uncaught = 0;
@@ -37,7 +37,7 @@ struct Exceptions {
 struct Strand {
   void* stack_pointer = nullptr;  // while it is suspended
   Carrier* carrier = nullptr;
-  Exceptions exceptions;   // while it is suspended
+  Exceptions exceptions;          // while it is suspended
   Strand* next = nullptr;         // in a queue or a list: a strand is in one at a time
   // Wake-ups that came and were not consumed: it is in a queue while there are any. And how many its
   // records and they themselves still have to bring; of its own carrier alone.

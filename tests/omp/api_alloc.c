@@ -5,19 +5,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define CHECK(condition)                                         \
-  do {                                                           \
-    if (!(condition)) {                                          \
+#define CHECK(condition)                                           \
+  do {                                                             \
+    if (!(condition)) {                                            \
       printf("line %d: %s does not hold\n", __LINE__, #condition); \
-      exit(1);                                                   \
-    }                                                            \
+      exit(1);                                                     \
+    }                                                              \
   } while (0)
 
-static int aligned(const void *p, uintptr_t to) { return (uintptr_t)p % to == 0; }
+static int aligned(const void* p, uintptr_t to) { return (uintptr_t)p % to == 0; }
 
 int main(void) {
   CHECK(omp_get_default_allocator() == omp_default_mem_alloc);
-  char *p = omp_alloc(100, omp_default_mem_alloc);
+  char* p = omp_alloc(100, omp_default_mem_alloc);
   CHECK(p);
   memset(p, 7, 100);
   p = omp_realloc(p, 100000, omp_default_mem_alloc, omp_default_mem_alloc);
@@ -40,7 +40,7 @@ int main(void) {
       {omp_atk_alignment, 128}, {omp_atk_pool_size, 8192}, {omp_atk_fallback, omp_atv_null_fb}};
   omp_allocator_handle_t a = omp_init_allocator(omp_default_mem_space, 3, small);
   CHECK(a != omp_null_allocator);
-  char *first = omp_alloc(3000, a);
+  char* first = omp_alloc(3000, a);
   CHECK(first && aligned(first, 128));
   CHECK(omp_alloc(8000, a) == NULL);
   omp_free(first, a);
@@ -52,7 +52,7 @@ int main(void) {
                                    {omp_atk_fb_data, (omp_uintptr_t)omp_default_mem_alloc}};
   omp_allocator_handle_t b = omp_init_allocator(omp_default_mem_space, 3, falls_back);
   CHECK(b != omp_null_allocator);
-  char *second = omp_alloc(50000, b);
+  char* second = omp_alloc(50000, b);
   CHECK(second);
   memset(second, 1, 50000);
   omp_free(second, b);
@@ -77,7 +77,7 @@ int main(void) {
   a = omp_init_allocator(omp_default_mem_space, 2, pool);
 #pragma omp parallel num_threads(4)
   for (int i = 0; i < 1000; ++i) {
-    char *mine = omp_alloc(1000, a);
+    char* mine = omp_alloc(1000, a);
     CHECK(mine);
     memset(mine, i, 1000);
     omp_free(mine, a);

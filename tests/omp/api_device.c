@@ -4,12 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define CHECK(condition)                                         \
-  do {                                                           \
-    if (!(condition)) {                                          \
+#define CHECK(condition)                                           \
+  do {                                                             \
+    if (!(condition)) {                                            \
       printf("line %d: %s does not hold\n", __LINE__, #condition); \
-      exit(1);                                                   \
-    }                                                            \
+      exit(1);                                                     \
+    }                                                              \
   } while (0)
 
 // Libomp leaves these to libomptarget, which a program without devices need not have.
@@ -25,7 +25,7 @@ int main(void) {
   CHECK(omp_is_initial_device());
   CHECK(omp_get_device_num() == host);
   if (!omp_target_alloc) return 0;
-  char *p = omp_target_alloc(1000, host);
+  char* p = omp_target_alloc(1000, host);
   CHECK(p);
   char text[] = "0123456789";
   CHECK(omp_target_memcpy(p, text, 5, 2, 3, host, host) == 0);

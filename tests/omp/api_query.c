@@ -3,12 +3,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define CHECK(condition)                                         \
-  do {                                                           \
-    if (!(condition)) {                                          \
+#define CHECK(condition)                                           \
+  do {                                                             \
+    if (!(condition)) {                                            \
       printf("line %d: %s does not hold\n", __LINE__, #condition); \
-      exit(1);                                                   \
-    }                                                            \
+      exit(1);                                                     \
+    }                                                              \
   } while (0)
 
 int main(void) {
@@ -29,9 +29,7 @@ int main(void) {
     CHECK(omp_get_num_threads() == 3 && outer < 3);
     CHECK(omp_in_parallel() && omp_get_level() == 1 && omp_get_active_level() == 1);
 #pragma omp parallel num_threads(1)
-    {
-      CHECK(omp_get_level() == 2 && omp_get_active_level() == 1 && omp_get_num_threads() == 1);
-    }
+    { CHECK(omp_get_level() == 2 && omp_get_active_level() == 1 && omp_get_num_threads() == 1); }
 #pragma omp parallel num_threads(4)
     {
       CHECK(omp_get_num_threads() == 4 && omp_get_level() == 2 && omp_get_active_level() == 2);

@@ -7,7 +7,7 @@
 
 static int wrong;
 
-static void *use(void *argument) {
+static void* use(void* argument) {
   (void)argument;
   int count = 0;
   if (omp_get_max_threads() == 5 || omp_get_level() != 0) wrong = 1;
@@ -23,7 +23,7 @@ static void *use(void *argument) {
 
 static long resident_kib(void) {
   long size = 0, resident = 0;
-  FILE *file = fopen("/proc/self/statm", "r");
+  FILE* file = fopen("/proc/self/statm", "r");
   if (!file || fscanf(file, "%ld %ld", &size, &resident) != 2) exit(1);
   fclose(file);
   return resident * (sysconf(_SC_PAGESIZE) / 1024);

@@ -5,38 +5,38 @@
 
 #include "worksharing.h"
 
-void __kmpc_atomic_fixed1_add(void *, int, signed char *, signed char);
-void __kmpc_atomic_fixed4_sub_rev(void *, int, int *, int);
-void __kmpc_atomic_fixed4u_div(void *, int, unsigned *, unsigned);
-void __kmpc_atomic_fixed8_max(void *, int, long *, long);
-void __kmpc_atomic_fixed2_shl(void *, int, short *, short);
-void __kmpc_atomic_fixed4_eqv(void *, int, int *, int);
-int __kmpc_atomic_fixed4_add_cpt(void *, int, int *, int, int);
-int __kmpc_atomic_fixed4_swp(void *, int, int *, int);
-void __kmpc_atomic_fixed4_mul_float8(void *, int, int *, double);
-float __kmpc_atomic_float4_sub_cpt_rev(void *, int, float *, float, int);
-void __kmpc_atomic_float8_add(void *, int, double *, double);
-void __kmpc_atomic_float10_add(void *, int, long double *, long double);
-void __kmpc_atomic_float4_add_float8(void *, int, float *, double);
-void __kmpc_atomic_cmplx4_add(void *, int, float _Complex *, float _Complex);
-void __kmpc_atomic_cmplx4_add_cpt(void *, int, float _Complex *, float _Complex, float _Complex *,
+void __kmpc_atomic_fixed1_add(void*, int, signed char*, signed char);
+void __kmpc_atomic_fixed4_sub_rev(void*, int, int*, int);
+void __kmpc_atomic_fixed4u_div(void*, int, unsigned*, unsigned);
+void __kmpc_atomic_fixed8_max(void*, int, long*, long);
+void __kmpc_atomic_fixed2_shl(void*, int, short*, short);
+void __kmpc_atomic_fixed4_eqv(void*, int, int*, int);
+int __kmpc_atomic_fixed4_add_cpt(void*, int, int*, int, int);
+int __kmpc_atomic_fixed4_swp(void*, int, int*, int);
+void __kmpc_atomic_fixed4_mul_float8(void*, int, int*, double);
+float __kmpc_atomic_float4_sub_cpt_rev(void*, int, float*, float, int);
+void __kmpc_atomic_float8_add(void*, int, double*, double);
+void __kmpc_atomic_float10_add(void*, int, long double*, long double);
+void __kmpc_atomic_float4_add_float8(void*, int, float*, double);
+void __kmpc_atomic_cmplx4_add(void*, int, float _Complex*, float _Complex);
+void __kmpc_atomic_cmplx4_add_cpt(void*, int, float _Complex*, float _Complex, float _Complex*,
                                   int);
-void __kmpc_atomic_cmplx8_add(void *, int, double _Complex *, double _Complex);
-void __kmpc_atomic_cmplx8_div_rev(void *, int, double _Complex *, double _Complex);
-long double __kmpc_atomic_float10_rd(void *, int, long double *);
-bool __kmpc_atomic_bool_4_cas(void *, int, int *, int, int);
-bool __kmpc_atomic_bool_4_cas_cpt(void *, int, int *, int, int, int *);
-int __kmpc_atomic_val_4_cas(void *, int, int *, int, int);
-int __kmpc_atomic_val_4_cas_cpt(void *, int, int *, int, int, int *);
-void __kmpc_atomic_8(void *, int, void *, void *, void (*)(void *, void *, void *));
-void __kmpc_atomic_16(void *, int, void *, void *, void (*)(void *, void *, void *));
+void __kmpc_atomic_cmplx8_add(void*, int, double _Complex*, double _Complex);
+void __kmpc_atomic_cmplx8_div_rev(void*, int, double _Complex*, double _Complex);
+long double __kmpc_atomic_float10_rd(void*, int, long double*);
+bool __kmpc_atomic_bool_4_cas(void*, int, int*, int, int);
+bool __kmpc_atomic_bool_4_cas_cpt(void*, int, int*, int, int, int*);
+int __kmpc_atomic_val_4_cas(void*, int, int*, int, int);
+int __kmpc_atomic_val_4_cas_cpt(void*, int, int*, int, int, int*);
+void __kmpc_atomic_8(void*, int, void*, void*, void (*)(void*, void*, void*));
+void __kmpc_atomic_16(void*, int, void*, void*, void (*)(void*, void*, void*));
 void __kmpc_atomic_start(void);
 void __kmpc_atomic_end(void);
-int __kmpc_global_thread_num(void *);
+int __kmpc_global_thread_num(void*);
 
-static void add_long(void *out, void *a, void *b) { *(long *)out = *(long *)a + *(long *)b; }
-static void add_complex(void *out, void *a, void *b) {
-  *(double _Complex *)out = *(double _Complex *)a + *(double _Complex *)b;
+static void add_long(void* out, void* a, void* b) { *(long*)out = *(long*)a + *(long*)b; }
+static void add_complex(void* out, void* a, void* b) {
+  *(double _Complex*)out = *(double _Complex*)a + *(double _Complex*)b;
 }
 
 static void alone() {

@@ -1,4 +1,5 @@
-/* Atomic updates of all kinds by many threads, for which compilers have instructions, locks or calls. */
+/* Atomic updates of all kinds by many threads, for which compilers have instructions, locks or
+ * calls. */
 #include "worksharing.h"
 
 #define EACH 1000

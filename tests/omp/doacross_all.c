@@ -1,5 +1,5 @@
-/* Doacross loops: a sum over a grid in which each cell depends on its neighbours has the serial value,
-   under every schedule, with sinks in any dimension. */
+/* Doacross loops: a sum over a grid in which each cell depends on its neighbours has the serial
+   value, under every schedule, with sinks in any dimension. */
 // reference: clang
 // reason: with libgomp 64 threads spin for each other on few cores, for minutes
 #include "worksharing.h"
@@ -10,10 +10,14 @@
 
 static long expected_2[N][M], expected_3[N][M][K], expected_1[200];
 
-static long cell(long *grid, int i, int j) { return i < 0 || j < 0 || j >= M ? 1 : grid[i * M + j]; }
-static long mix(long a, long b, long c, int i, int j) { return (a * 3 + b * 5 + c * 7 + i + j) % 10007; }
+static long cell(long* grid, int i, int j) {
+  return i < 0 || j < 0 || j >= M ? 1 : grid[i * M + j];
+}
+static long mix(long a, long b, long c, int i, int j) {
+  return (a * 3 + b * 5 + c * 7 + i + j) % 10007;
+}
 
-static void compare(struct log *log, const long *expected, long n, const char *what) {
+static void compare(struct log* log, const long* expected, long n, const char* what) {
 #pragma omp barrier
 #pragma omp single
   for (long i = 0; i < n; ++i)
@@ -33,19 +37,22 @@ static void compare(struct log *log, const long *expected, long n, const char *w
 #define BEHIND(j) j + 1
 #endif
 
-#define DOACROSS_2(NAME, T, BASE, ...)                                             \
-  static void NAME(struct log *log) {                                          \
-    long *grid = log->grid;                                                    \
-    PRAGMA(omp for ordered(2) schedule(__VA_ARGS__))                           \
-    for (T i = BASE; i < N + BASE; ++i)                                        \
-      for (T j = BASE; j < M + BASE; ++j) {                                    \
-        PRAGMA(omp ordered depend(sink: i - 1, j) depend(sink: i, j - 1) depend(sink: i - 1, BEHIND(j))) \
-        int a = (int)(i - BASE), b = (int)(j - BASE);                                           \
-        grid[a * M + b] = mix(cell(grid, a - 1, b), cell(grid, a, b - 1),      \
-                              cell(grid, a - 1, BEHIND(b)), a, b);                 \
-        PRAGMA(omp ordered depend(source))                                     \
-      }                                                                        \
-    compare(log, &expected_2[0][0], N * M, #NAME);                             \
+#define DOACROSS_2(NAME, T, BASE, ...)                                                           \
+  static void NAME(struct log* log) {                                                            \
+    long* grid = log->grid;                                                                      \
+    PRAGMA(omp for ordered(2) schedule(__VA_ARGS__))                                             \
+    for (T i = BASE; i < N + BASE; ++i)                                                          \
+      for (T j = BASE; j < M + BASE; ++j) {                                                      \
+        PRAGMA(omp ordered depend(sink                                                           \
+                                  : i - 1, j) depend(sink                                        \
+                                                     : i, j - 1) depend(sink                     \
+                                                                        : i - 1, BEHIND(j)))     \
+        int a = (int)(i - BASE), b = (int)(j - BASE);                                            \
+        grid[a * M + b] =                                                                        \
+            mix(cell(grid, a - 1, b), cell(grid, a, b - 1), cell(grid, a - 1, BEHIND(b)), a, b); \
+        PRAGMA(omp ordered depend(source))                                                       \
+      }                                                                                          \
+    compare(log, &expected_2[0][0], N* M, #NAME);                                                \
   }
 
 DOACROSS_2(doacross_static, int, 0, static)
@@ -58,8 +65,8 @@ DOACROSS_2(doacross_runtime, int, 0, runtime)
 DOACROSS_2(doacross_ull, unsigned long long, 5, dynamic, 2)
 DOACROSS_2(doacross_ull_static, unsigned long long, 5, static)
 
-static void doacross_collapsed(struct log *log) {
-  long *grid = log->grid;
+static void doacross_collapsed(struct log* log) {
+  long* grid = log->grid;
 #pragma omp for collapse(2) ordered(3) schedule(dynamic, 2)
   for (int i = 0; i < N; ++i)
     for (int j = 0; j < M; ++j)
@@ -74,8 +81,8 @@ static void doacross_collapsed(struct log *log) {
   compare(log, &expected_3[0][0][0], N * M * K, "doacross with collapse");
 }
 
-static void doacross_line(struct log *log) {
-  long *grid = log->grid;
+static void doacross_line(struct log* log) {
+  long* grid = log->grid;
 #pragma omp for ordered(1) schedule(static, 2)
   for (int i = 400; i > 0; i -= 2) {
     int n = (400 - i) / 2;
@@ -87,7 +94,7 @@ static void doacross_line(struct log *log) {
   compare(log, expected_1, 200, "doacross in one dimension, down");
 }
 
-static void body(struct log *log) {
+static void body(struct log* log) {
 #pragma omp single
   log->grid = calloc(N * M * K, sizeof(long));
   for (int r = 0; r < 3; ++r) {

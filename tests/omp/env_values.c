@@ -34,23 +34,35 @@ static int schedule(int wanted, int wanted_chunk) {
 // One letter a test, behind the variables it is run with.
 static int holds(char test) {
   switch (test) {
-    case 'a': return size() == 3 && omp_get_max_threads() == 3;
-    case 'b': return size() == 5 && inner_size() == 2;
-    case 'c': return schedule(omp_sched_guided, 4);
-    case 'd': return schedule(omp_sched_dynamic, 9);
-    case 'e': return omp_get_dynamic();
-    case 'f': return inner_size() == 1 && omp_get_max_active_levels() == 1;
-    case 'g': return omp_get_thread_limit() == 4;
-    case 'h': return omp_get_cancellation();
-    case 'i': return omp_get_max_task_priority() == 17;
-    case 'j': return omp_get_proc_bind() == omp_proc_bind_spread;
-    case 'k': return schedule(omp_sched_auto, 0) || schedule(omp_sched_auto, 1);
-    case 'l': return omp_get_max_active_levels() == 2 && inner_size() == 6;
+    case 'a':
+      return size() == 3 && omp_get_max_threads() == 3;
+    case 'b':
+      return size() == 5 && inner_size() == 2;
+    case 'c':
+      return schedule(omp_sched_guided, 4);
+    case 'd':
+      return schedule(omp_sched_dynamic, 9);
+    case 'e':
+      return omp_get_dynamic();
+    case 'f':
+      return inner_size() == 1 && omp_get_max_active_levels() == 1;
+    case 'g':
+      return omp_get_thread_limit() == 4;
+    case 'h':
+      return omp_get_cancellation();
+    case 'i':
+      return omp_get_max_task_priority() == 17;
+    case 'j':
+      return omp_get_proc_bind() == omp_proc_bind_spread;
+    case 'k':
+      return schedule(omp_sched_auto, 0) || schedule(omp_sched_auto, 1);
+    case 'l':
+      return omp_get_max_active_levels() == 2 && inner_size() == 6;
   }
   return 0;
 }
 
-static const char *const tests[][4] = {
+static const char* const tests[][4] = {
     {"a", "OMP_NUM_THREADS=3"},
     {"a", "OMP_NUM_THREADS= 3 "},
     {"b", "OMP_NUM_THREADS=5,2", "OMP_MAX_ACTIVE_LEVELS=4"},
@@ -71,17 +83,17 @@ static const char *const tests[][4] = {
     {"l", "OMP_NUM_THREADS=2,6", "OMP_MAX_ACTIVE_LEVELS=2"},
 };
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   if (argc > 1) return !holds(*argv[1]);
-  static const char *const cleared[] = {"OMP_NUM_THREADS", "OMP_SCHEDULE", "OMP_PROC_BIND",
+  static const char* const cleared[] = {"OMP_NUM_THREADS", "OMP_SCHEDULE", "OMP_PROC_BIND",
                                         "OMP_DYNAMIC", "OMP_MAX_ACTIVE_LEVELS"};
   for (unsigned i = 0; i < sizeof cleared / sizeof *cleared; ++i) unsetenv(cleared[i]);
   int wrong = 0;
   for (unsigned i = 0; i < sizeof tests / sizeof *tests; ++i) {
     pid_t child = fork();
     if (child == 0) {
-      for (int k = 1; k < 4 && tests[i][k]; ++k) putenv((char *)tests[i][k]);
-      execl("/proc/self/exe", argv[0], tests[i][0], (char *)NULL);
+      for (int k = 1; k < 4 && tests[i][k]; ++k) putenv((char*)tests[i][k]);
+      execl("/proc/self/exe", argv[0], tests[i][0], (char*)NULL);
       _exit(2);
     }
     int status;

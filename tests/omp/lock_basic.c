@@ -3,12 +3,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define CHECK(condition)                                         \
-  do {                                                           \
-    if (!(condition)) {                                          \
+#define CHECK(condition)                                           \
+  do {                                                             \
+    if (!(condition)) {                                            \
       printf("line %d: %s does not hold\n", __LINE__, #condition); \
-      exit(1);                                                   \
-    }                                                            \
+      exit(1);                                                     \
+    }                                                              \
   } while (0)
 
 enum { kRounds = 2000 };

@@ -1,5 +1,5 @@
-/* Cancelled loops, sections and regions, over and over: the others get no more iterations for long, and
-   constructs afterwards are whole. */
+/* Cancelled loops, sections and regions, over and over: the others get no more iterations for long,
+   and constructs afterwards are whole. */
 // env: OMP_CANCELLATION=true
 // reference: gcc
 // reason: libomp (14) hangs after some cancelled dynamic loops, which clang leaves without a call
@@ -9,13 +9,13 @@
 
 static long executed;
 
-static void whole(struct log *log, const char *what) {
+static void whole(struct log* log, const char* what) {
 #pragma omp for schedule(dynamic, 2)
   for (int i = 0; i < 60; ++i) hit(log, i);
   check(log, what, 60, 1);
 }
 
-static void loops(struct log *log) {
+static void loops(struct log* log) {
   for (int r = 0; r < 20; ++r) {
 #pragma omp for schedule(dynamic)
     for (int i = 0; i < 100000; ++i) {
@@ -58,7 +58,7 @@ static void loops(struct log *log) {
 }
 
 static void regions(int threads) {
-  struct log *log = calloc(1, sizeof *log);
+  struct log* log = calloc(1, sizeof *log);
   for (int r = 0; r < 20; ++r) {
 #pragma omp parallel num_threads(threads)
     {
@@ -92,17 +92,17 @@ static void regions(int threads) {
   free(log);
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   if (!omp_get_cancellation()) {
     if (argc > 1) return 0; /* this runtime has none */
     setenv("OMP_CANCELLATION", "true", 1);
-    char *again[] = {argv[0], "again", NULL};
+    char* again[] = {argv[0], "again", NULL};
     execv("/proc/self/exe", again);
     return 1;
   }
   static const int sizes[] = {2, 7, 40};
   for (unsigned s = 0; s < 3; ++s) {
-    struct log *log = calloc(1, sizeof *log);
+    struct log* log = calloc(1, sizeof *log);
 #pragma omp parallel num_threads(sizes[s])
     loops(log);
     free(log);

@@ -3,17 +3,19 @@
 
 /* LLVM's own runtime (14) loses the last chunk of a nonmonotonic loop, which dynamic ones are. */
 #ifdef __clang__
-#define DYNAMIC monotonic : dynamic
+#define DYNAMIC \
+  monotonic:    \
+  dynamic
 #else
 #define DYNAMIC dynamic
 #endif
 
-#define LAST(...)                                                       \
-  {                                                                     \
-    long last = -1, index = -1;                                         \
+#define LAST(...)                                                                                \
+  {                                                                                              \
+    long last = -1, index = -1;                                                                  \
     PRAGMA(omp parallel for lastprivate(last, index) schedule(__VA_ARGS__) num_threads(threads)) \
-    for (index = 3; index < 200; index += 4) last = index * 2;          \
-    if (last != 398 || index != 203) fail("lastprivate: " #__VA_ARGS__, last); \
+    for (index = 3; index < 200; index += 4) last = index * 2;                                   \
+    if (last != 398 || index != 203) fail("lastprivate: " #__VA_ARGS__, last);                   \
   }
 
 static void with(int threads) {

@@ -9,7 +9,7 @@ static void busy(int much) {
     ;
 }
 
-static void chain(struct log *log) {
+static void chain(struct log* log) {
   int me = omp_get_thread_num();
   for (int r = 0; r < ROUNDS; ++r) {
 #pragma omp for schedule(dynamic) nowait
@@ -32,14 +32,14 @@ static void chain(struct log *log) {
     }
 #pragma omp for schedule(dynamic, 50) nowait
     for (int i = 0; i < 40; ++i) hit(log, i);
-    /* Nobody has an iteration. */
+      /* Nobody has an iteration. */
 #pragma omp for schedule(dynamic, 50) nowait
     for (int i = 0; i < me * 0; ++i) hit(log, i);
   }
   check(log, "a chain of nowait constructs", 40, 7 * ROUNDS);
 }
 
-static void check_alone(const int *hits, int n, int times, const char *what) {
+static void check_alone(const int* hits, int n, int times, const char* what) {
   for (int i = 0; i < n; ++i)
     if (hits[i] != times) {
       fail(what, i);

@@ -4,9 +4,11 @@
 struct pair {
   long low, high;
 };
-#pragma omp declare reduction(spread : struct pair : omp_out.low =                         \
-    omp_in.low < omp_out.low ? omp_in.low : omp_out.low,                                   \
-    omp_out.high = omp_in.high > omp_out.high ? omp_in.high : omp_out.high)                \
+#pragma omp declare reduction(                                                \
+    spread                                                                    \
+    : struct pair                                                             \
+    : omp_out.low = omp_in.low < omp_out.low ? omp_in.low : omp_out.low,      \
+      omp_out.high = omp_in.high > omp_out.high ? omp_in.high : omp_out.high) \
     initializer(omp_priv = {1000000, -1000000})
 
 static void with(int threads) {

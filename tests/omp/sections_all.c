@@ -1,7 +1,7 @@
 /* Each section is executed once. */
 #include "worksharing.h"
 
-static void body(struct log *log) {
+static void body(struct log* log) {
   for (int r = 0; r < 20; ++r) {
 #pragma omp sections
     {

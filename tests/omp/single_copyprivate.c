@@ -1,7 +1,8 @@
-/* single: one thread each time; copyprivate: all have its value; nowait chains; master and masked. */
+/* single: one thread each time; copyprivate: all have its value; nowait chains; master and masked.
+ */
 #include "worksharing.h"
 
-static void body(struct log *log) {
+static void body(struct log* log) {
   for (int r = 0; r < 50; ++r) {
     int value = -1;
     double other = 0;

@@ -4,12 +4,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define CHECK(condition)                                         \
-  do {                                                           \
-    if (!(condition)) {                                          \
+#define CHECK(condition)                                           \
+  do {                                                             \
+    if (!(condition)) {                                            \
       printf("line %d: %s does not hold\n", __LINE__, #condition); \
-      exit(1);                                                   \
-    }                                                            \
+      exit(1);                                                     \
+    }                                                              \
   } while (0)
 
 static int counter = 5;

@@ -1,5 +1,6 @@
-/* What the worksharing tests share: a log in which each iteration counts itself, and the places they
-   are run from: outside any region, and regions of 1, 2, 7 and 64 threads, alone and nested. */
+/* What the worksharing tests share: a log in which each iteration counts itself, and the places
+   they are run from: outside any region, and regions of 1, 2, 7 and 64 threads, alone and nested.
+ */
 #include <omp.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,23 +12,24 @@
 struct log {
   int hits[MOST];
   int wrong_thread;
-  int order;      /* the next iteration of an ordered loop */
+  int order; /* the next iteration of an ordered loop */
   int disorder;
   long sum;
-  long *grid;
+  long* grid;
 };
 
 static int failures = 0;
 
-static void fail(const char *what, long detail) {
+static void fail(const char* what, long detail) {
   int before;
 #pragma omp atomic capture
   before = failures++;
-  if (before == 0) printf("%s (%ld) with %d threads at level %d\n", what, detail,
-                          omp_get_num_threads(), omp_get_level());
+  if (before == 0)
+    printf("%s (%ld) with %d threads at level %d\n", what, detail, omp_get_num_threads(),
+           omp_get_level());
 }
 
-static void hit(struct log *log, long iteration) {
+static void hit(struct log* log, long iteration) {
   if (iteration < 0 || iteration >= MOST) {
     fail("an iteration outside the loop", iteration);
     return;
@@ -42,7 +44,7 @@ static void hit(struct log *log, long iteration) {
 }
 
 /* By all members: that iterations 0 to n - 1 were executed `times` times each, and no other. */
-static void check(struct log *log, const char *what, long n, int times) {
+static void check(struct log* log, const char* what, long n, int times) {
 #pragma omp barrier
 #pragma omp single
   {
@@ -57,11 +59,11 @@ static void check(struct log *log, const char *what, long n, int times) {
 }
 
 /* Everywhere: body(log) by all members of teams of many sizes. */
-static void everywhere(void (*body)(struct log *)) {
+static void everywhere(void (*body)(struct log*)) {
   static const int sizes[] = {1, 2, 7, 64};
   omp_set_dynamic(0);
   omp_set_max_active_levels(8);
-  struct log *log = calloc(1, sizeof *log);
+  struct log* log = calloc(1, sizeof *log);
   body(log);
   for (unsigned s = 0; s < sizeof sizes / sizeof *sizes; ++s) {
 #pragma omp parallel num_threads(sizes[s])
@@ -70,7 +72,7 @@ static void everywhere(void (*body)(struct log *)) {
   for (int round = 0; round < 2; ++round) {
 #pragma omp parallel num_threads(3)
     {
-      struct log *own = calloc(1, sizeof *own);
+      struct log* own = calloc(1, sizeof *own);
       for (unsigned s = 0; s < 3; ++s) {
 #pragma omp parallel num_threads(sizes[s] < 7 ? sizes[s] : 5)
         body(own);

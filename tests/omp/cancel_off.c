@@ -1,0 +1,2 @@
+// Without OMP_CANCELLATION nothing is cancelled.
+#include "cancel_each.c"
