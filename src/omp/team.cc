@@ -82,6 +82,9 @@ void run_member(ult::Batch* batch, unsigned number) {
   std::uint32_t round = team.round.load(std::memory_order_relaxed);
   bool idle_worker = !ult::here.local && ult::here.carrier->current == &ult::here.carrier->root;
   run_part(team, member);
+  // Those who wait were perhaps suspended before the tasks were queued, and all others that may
+  // execute them are gone.
+  if (team.pieces.load(std::memory_order_relaxed)) wake_for_tasks(&team);
   arrive_at_end(team);
   if (idle_worker && tasks_in_use.load(std::memory_order_relaxed)) {
     ult::here.local = &member;

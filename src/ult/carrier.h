@@ -37,10 +37,10 @@ struct Exceptions {
 struct Strand {
   void* stack_pointer = nullptr;  // while it is suspended
   Carrier* carrier = nullptr;
-  Exceptions exceptions;          // while it is suspended
-  Strand* next = nullptr;         // in a queue or a list: a strand is in one at a time
-  // Wake-ups that came and were not consumed: it is in a queue while there are any. And how many its
-  // records and they themselves still have to bring; of its own carrier alone.
+  Exceptions exceptions;   // while it is suspended
+  Strand* next = nullptr;  // in a queue or a list: a strand is in one at a time
+  // Wake-ups that came and were not consumed: it is in a queue while there are any. And how many
+  // its records and they themselves still have to bring; of its own carrier alone.
   std::atomic<unsigned> wakeups{0};
   unsigned owed = 0;
   void* local = nullptr;          // what the layer above keeps for it: `here.local` while it runs
