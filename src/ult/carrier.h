@@ -37,8 +37,12 @@ struct Exceptions {
 struct Strand {
   void* stack_pointer = nullptr;  // while it is suspended
   Carrier* carrier = nullptr;
-  Exceptions exceptions;          // while it is suspended
-  Strand* next = nullptr;         // in a queue or a list: a strand is in one at a time
+  Exceptions exceptions;   // while it is suspended
+  Strand* next = nullptr;  // in a queue or a list: a strand is in one at a time
+  // It is in `woken` or among the ready ones, or about to be. Waits nest on a strand (a task
+  // executed by one who waits may wait itself), so it may be woken for one while it runs in
+  // another, and then looks at its own for nothing.
+  std::atomic<bool> signalled{false};
   void* local = nullptr;          // what the layer above keeps for it: `here.local` while it runs
   const Batch* inside = nullptr;  // the batch whose call it is in, as set_inside() said
   // The call it was begun for, and what it may begin after that.
@@ -123,7 +127,7 @@ extern void (*carrier_ends)(Carrier& carrier);
 
 // ---- Waiting ------------------------------------------------------------------------------------
 
-using Waiter = WaiterOf<Strand*>;
+using Waiter = WaiterOf<RealWorld, Strand*>;
 
 // Strands that wait for something to change. Whoever changes it calls wake_all() afterwards.
 class WaitList {
@@ -157,9 +161,9 @@ extern constinit std::atomic<Nanoseconds> patience_limit;
 // Whether this carrier has anything to do but poll: woken strands, or calls under `under`. Looks at
 // one other carrier each time.
 bool has_other_work(Carrier& carrier, const Batch* under);
-// Suspends the caller's strand, whose `waiter` is or was in a list, and does other things until it
-// is woken: true. With `pieces`, false as soon as `under` has pieces of work for it.
-bool suspend(Waiter& waiter, const Batch* under, bool pieces);
+// Suspends the caller's strand, which is in a list, and does other things until it is woken, for
+// this wait or for one around it; with `pieces`, or until `under` has pieces of work for it.
+void suspend(const Batch* under, bool pieces);
 
 // What a waiting strand may do meanwhile.
 struct Meanwhile {
@@ -173,7 +177,6 @@ template <class Ready, class Work>
 void wait_until(WaitList& list, Meanwhile meanwhile, Ready&& ready, Work&& work) {
   Patience patience;
   Waiter waiter;
-  bool awaits_wake = false;  // it was in the list, and has not been woken since
   for (;;) {
     if (ready()) break;
     if (work()) {
@@ -181,18 +184,17 @@ void wait_until(WaitList& list, Meanwhile meanwhile, Ready&& ready, Work&& work)
       continue;
     }
     if (!has_other_work(*here.carrier, meanwhile.under) && patience.wait()) continue;
-    if (!awaits_wake) {
-      awaits_wake = true;
+    if (!waiter.is_listed()) {
       waiter.who = here.carrier->current;
       list.push(waiter);
       continue;  // looks once more at both [wait-1]
     }
-    if (suspend(waiter, meanwhile.under, meanwhile.pieces)) awaits_wake = false;
+    suspend(meanwhile.under, meanwhile.pieces);
   }
   // The record must be out of the list before it ceases to exist: whoever takes it out wakes us.
-  if (awaits_wake) {
+  while (waiter.is_listed()) {
     list.wake_all();
-    suspend(waiter, nullptr, false);
+    if (waiter.is_listed()) suspend(nullptr, false);
   }
 }
 template <class Ready>
