@@ -52,9 +52,12 @@ struct WaitModel : rl::test_suite<WaitModel, 3> {
   void wake_all() {
     if (!list.has_waiters()) return;
     list.take_all([&](unsigned who) {
-      woken[who].store(1, std::memory_order_release);
-      kernel.wake(&woken[who]);
+      if (!woken[who].exchange(1, std::memory_order_acq_rel)) kernel.wake(&woken[who]);
     });
+  }
+  // As a carrier does: what it looks at next is newer than the signal.
+  void suspend(unsigned index) {
+    while (!woken[index].exchange(0, std::memory_order_acq_rel)) kernel.wait(woken[index], 0u);
   }
   void thread(unsigned index) {
     if (index == 0) {
@@ -63,20 +66,18 @@ struct WaitModel : rl::test_suite<WaitModel, 3> {
       wake_all();
       return;
     }
-    Stack::Waiter waiter{index};
-    bool awaits_wake = false;
+    Stack::Waiter waiter;
+    waiter.who = index;
     while (!condition.load(std::memory_order_acquire)) {
-      if (!awaits_wake) {
-        awaits_wake = true;
+      if (!waiter.is_listed()) {
         list.push(waiter);
         continue;
       }
-      while (!woken[index].load(std::memory_order_acquire)) kernel.wait(woken[index], 0u);
-      awaits_wake = false;
+      suspend(index);
     }
-    if (awaits_wake) {
+    while (waiter.is_listed()) {
       wake_all();
-      while (!woken[index].load(std::memory_order_acquire)) kernel.wait(woken[index], 0u);
+      if (waiter.is_listed()) suspend(index);
     }
     RL_ASSERT(data($) == 1);
   }

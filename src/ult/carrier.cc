@@ -45,11 +45,9 @@ bool Patience::wait() {
 
 namespace {
 
-// Brings a strand one wake-up. It is queued with the first; next_ready() consumes all there are.
 void make_ready(Strand* strand) {
-  // [wake-2] acquire and release: if it is queued already, what the waker did before is seen by
-  // whoever takes it out of the queue.
-  if (strand->wakeups.fetch_add(1, std::memory_order_acq_rel) != 0) return;
+  // [signal-1] If it is signalled already, it has not looked yet: it will see what we have changed.
+  if (strand->signalled.exchange(true, std::memory_order_acq_rel)) return;
   Carrier& carrier = *strand->carrier;
   if (&carrier == here.carrier) {
     carrier.ready.push(strand);
@@ -81,18 +79,36 @@ void collect_woken(Carrier& carrier) {
   }
 }
 
-// The next strand of this carrier that was woken, or null.
+// The next strand to go on, or null. It looks at what it waits for after this [signal-1].
 Strand* next_ready(Carrier& carrier) {
   collect_woken(carrier);
   Strand* strand = carrier.ready.pop();
-  if (strand) strand->owed -= strand->wakeups.exchange(0, std::memory_order_acq_rel);  // [wake-2]
+  if (strand) strand->signalled.exchange(false, std::memory_order_acq_rel);
   return strand;
 }
 
-// The running strand goes on when others have run.
-void queue_self(Strand* self) {
-  ++self->owed;
-  make_ready(self);
+// Puts the running strand behind the ready ones.
+void queue_self(Carrier& carrier) {
+  Strand* self = carrier.current;
+  if (!self->signalled.exchange(true, std::memory_order_acq_rel)) carrier.ready.push(self);
+}
+
+// Forgets that the strand was woken, by a wait that is over: it must be in no queue when it is
+// given a new call.
+void settle(Carrier& carrier, Strand& strand) {
+  while (strand.signalled.load(std::memory_order_acquire)) {
+    collect_woken(carrier);  // whoever signals it is about to put it there
+    StrandQueue others;
+    while (Strand* ready = carrier.ready.pop()) {
+      if (ready == &strand) {
+        strand.signalled.store(false, std::memory_order_relaxed);
+      } else {
+        others.push(ready);
+      }
+    }
+    carrier.ready = others;
+    cpu_pause();
+  }
 }
 
 void step(Carrier& carrier) {
@@ -251,6 +267,7 @@ void idle(Carrier& carrier, const Batch* under, bool pieces, Patience& patience)
 // then returns when the strand was given a new call.
 void next_call(Carrier& carrier, Strand& strand) {
   Patience patience;
+  settle(carrier, strand);
   for (;;) {
     if (Strand* woken = next_ready(carrier)) {
       carrier.retired = &strand;
@@ -294,7 +311,7 @@ bool has_other_work(Carrier& carrier, const Batch* under) {
                     something_elsewhere(carrier, under)));
 }
 
-bool suspend(const Batch* under, bool pieces) {
+void suspend(const Batch* under, bool pieces) {
   Carrier& carrier = *here.carrier;
   Strand* self = carrier.current;
   Patience patience;
@@ -304,16 +321,16 @@ bool suspend(const Batch* under, bool pieces) {
     // its carrier may have only strands that may not begin them, and so may all others.
     if (under && under != &kAnything && take_of(*const_cast<Batch*>(under), under, call)) {
       begin_on_fresh_strand(carrier, call, under);
-      return true;
+      return;
     }
-    if (pieces && under->pieces.load(std::memory_order_relaxed)) return false;
+    if (pieces && under->pieces.load(std::memory_order_relaxed)) return;
     if (Strand* woken = next_ready(carrier)) {
       if (woken != self) switch_to(carrier, woken);
-      return true;  // either way this strand was taken from the ready ones
+      return;  // either way this strand was taken from the ready ones
     }
     if (find_call(carrier, under, call)) {
       begin_on_fresh_strand(carrier, call, under);
-      return true;
+      return;
     }
     idle(carrier, under, pieces, patience);
   }
@@ -333,19 +350,19 @@ int let_other_run() {
   if (!own) return 0;
   Strand* self = own->current;
   if (self->inside) self->inside->spins.store(true, std::memory_order_relaxed);
-  collect_woken(*own);
   // Calls first: all strands of a team that spins are ready all the time.
   for (const Batch* batch = self->inside; batch;
        batch = batch->parent.load(std::memory_order_relaxed)) {
     Call call;
     if (!find_call(*own, batch, call)) continue;
-    queue_self(self);
+    queue_self(*own);
     begin_on_fresh_strand(*own, call, batch);
     return 1;
   }
   Strand* woken = next_ready(*own);
-  if (!woken || woken == self) return 0;
-  queue_self(self);
+  if (woken == self) woken = next_ready(*own);
+  if (!woken) return 0;
+  queue_self(*own);
   switch_to(*own, woken);
   return 1;
 }
@@ -353,8 +370,9 @@ int let_other_run() {
 void yield() {
   Carrier& own = carrier();
   Strand* woken = next_ready(own);
-  if (woken && woken != own.current) {
-    queue_self(own.current);
+  if (woken == own.current) woken = next_ready(own);
+  if (woken) {
+    queue_self(own);
     switch_to(own, woken);
     return;
   }
@@ -369,12 +387,12 @@ void work_for_ever(Carrier& carrier) {
   count_in(carrier);
   carrier.mail.store(Mail::kListening, std::memory_order_seq_cst);
   for (;;) {
-    if (Strand* woken = next_ready(carrier)) {
-      // Strands of this carrier, waiting for something while the root had nothing: none of them is
-      // the root, which does not wait in lists here.
+    Strand* woken = next_ready(carrier);
+    if (woken && woken != &carrier.root) {
+      // A strand of this carrier that waited while the root had nothing.
       std::uint64_t listening = Mail::kListening;
       bool quiet = carrier.mail.compare_exchange_strong(listening, Mail::kBusy);
-      queue_self(&carrier.root);
+      queue_self(carrier);
       switch_to(carrier, woken);
       if (quiet) carrier.mail.store(Mail::kListening, std::memory_order_seq_cst);
       patience.renew();

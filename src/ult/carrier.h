@@ -39,10 +39,10 @@ struct Strand {
   Carrier* carrier = nullptr;
   Exceptions exceptions;   // while it is suspended
   Strand* next = nullptr;  // in a queue or a list: a strand is in one at a time
-  // Wake-ups that came and were not consumed: it is in a queue while there are any. And how many
-  // its records and they themselves still have to bring; of its own carrier alone.
-  std::atomic<unsigned> wakeups{0};
-  unsigned owed = 0;
+  // It is in `woken` or among the ready ones, or about to be. Waits nest on a strand (a task
+  // executed by one who waits may wait itself), so it may be woken for one while it runs in
+  // another, and then looks at its own for nothing.
+  std::atomic<bool> signalled{false};
   void* local = nullptr;          // what the layer above keeps for it: `here.local` while it runs
   const Batch* inside = nullptr;  // the batch whose call it is in, as set_inside() said
   // The call it was begun for, and what it may begin after that.
@@ -127,7 +127,7 @@ extern void (*carrier_ends)(Carrier& carrier);
 
 // ---- Waiting ------------------------------------------------------------------------------------
 
-using Waiter = WaiterOf<Strand*>;
+using Waiter = WaiterOf<RealWorld, Strand*>;
 
 // Strands that wait for something to change. Whoever changes it calls wake_all() afterwards.
 class WaitList {
@@ -161,10 +161,9 @@ extern constinit std::atomic<Nanoseconds> patience_limit;
 // Whether this carrier has anything to do but poll: woken strands, or calls under `under`. Looks at
 // one other carrier each time.
 bool has_other_work(Carrier& carrier, const Batch* under);
-// Suspends the caller's strand, which has a record in a list or a wake-up to come, and does other
-// things until it is woken, for whichever of its records: true. With `pieces`, false as soon as
-// `under` has pieces of work for it.
-bool suspend(const Batch* under, bool pieces);
+// Suspends the caller's strand, which is in a list, and does other things until it is woken, for
+// this wait or for one around it; with `pieces`, or until `under` has pieces of work for it.
+void suspend(const Batch* under, bool pieces);
 
 // What a waiting strand may do meanwhile.
 struct Meanwhile {
@@ -178,11 +177,6 @@ template <class Ready, class Work>
 void wait_until(WaitList& list, Meanwhile meanwhile, Ready&& ready, Work&& work) {
   Patience patience;
   Waiter waiter;
-  Strand* self = here.carrier->current;
-  // work() may wait itself, while this record is in its list: a wake-up that comes then is consumed
-  // down there. So what counts is whether the record was taken, and how many are still to come.
-  unsigned owed = self->owed;
-  bool listed = false;
   for (;;) {
     if (ready()) break;
     if (work()) {
@@ -190,22 +184,18 @@ void wait_until(WaitList& list, Meanwhile meanwhile, Ready&& ready, Work&& work)
       continue;
     }
     if (!has_other_work(*here.carrier, meanwhile.under) && patience.wait()) continue;
-    if (!listed || waiter.taken.load(std::memory_order_acquire)) {
-      listed = true;
-      waiter.who = self;
-      waiter.taken.store(false, std::memory_order_relaxed);
-      ++self->owed;
+    if (!waiter.is_listed()) {
+      waiter.who = here.carrier->current;
       list.push(waiter);
       continue;  // looks once more at both [wait-1]
     }
     suspend(meanwhile.under, meanwhile.pieces);
   }
-  if (!listed) return;
-  // The record must be out of the list before it ceases to exist, and a strand that ends must have
-  // no wake-up to come: whoever takes a record out wakes its strand.
-  if (!waiter.taken.load(std::memory_order_acquire)) list.wake_all();
-  while (!waiter.taken.load(std::memory_order_acquire) || self->owed > owed)
-    suspend(nullptr, false);
+  // The record must be out of the list before it ceases to exist: whoever takes it out wakes us.
+  while (waiter.is_listed()) {
+    list.wake_all();
+    if (waiter.is_listed()) suspend(nullptr, false);
+  }
 }
 template <class Ready>
 void wait_until(WaitList& list, Meanwhile meanwhile, Ready&& ready) {

@@ -3,27 +3,28 @@
 // Templates over a World, so that models/light_threads.cc can check them.
 #pragma once
 
-#include <atomic>
-
 #include "base/world.h"
 
 namespace roost::ult {
 
-// One who waits; lives on its own stack until it has been taken out and woken.
-template <class Who>
+// One who waits; lives on its own stack, and stays there while it is listed.
+template <class W, class Who>
 struct WaiterOf {
   Who who{};
   WaiterOf* next = nullptr;
-  std::atomic<bool> taken{false};  // out of the list: no waker touches the record any more
+  typename W::template atomic<bool> listed{false};
+
+  bool is_listed() const { return listed.load(std::memory_order_acquire); }  // [wait-2]
 };
 
 template <class W, class Who>
 class WaitStack {
  public:
-  using Waiter = WaiterOf<Who>;
+  using Waiter = WaiterOf<W, Who>;
 
   // The waiter looks at its condition again afterwards.
   void push(Waiter& waiter) {
+    waiter.listed.store(true, std::memory_order_relaxed);
     Waiter* head = head_.load(std::memory_order_relaxed);
     do {
       waiter.next = head;
@@ -40,8 +41,8 @@ class WaitStack {
     return head_.load(std::memory_order_relaxed) != nullptr;
   }
 
-  // Takes all who wait and calls wake(who) for each, oldest first. A record may be gone once it
-  // is marked as taken.
+  // Takes all who wait and calls wake(who) for each, oldest first. A record may be gone once it is
+  // not listed any more.
   template <class Wake>
   void take_all(Wake&& wake) {
     Waiter* newest = head_.exchange(nullptr, std::memory_order_acquire);
@@ -55,7 +56,7 @@ class WaitStack {
     while (oldest) {
       Waiter* younger = oldest->next;
       Who who = oldest->who;
-      oldest->taken.store(true, std::memory_order_release);
+      oldest->listed.store(false, std::memory_order_release);  // [wait-2]
       wake(who);
       oldest = younger;
     }
