@@ -319,11 +319,11 @@ void suspend(const Batch* under, bool pieces) {
     Call call;
     // Calls and pieces of the batch that is waited for come first: once this strand is suspended,
     // its carrier may have only strands that may not begin them, and so may all others.
+    if (pieces && under->pieces.load(std::memory_order_relaxed)) return;
     if (under && under != &kAnything && take_of(*const_cast<Batch*>(under), under, call)) {
       begin_on_fresh_strand(carrier, call, under);
       return;
     }
-    if (pieces && under->pieces.load(std::memory_order_relaxed)) return;
     if (Strand* woken = next_ready(carrier)) {
       if (woken != self) switch_to(carrier, woken);
       return;  // either way this strand was taken from the ready ones

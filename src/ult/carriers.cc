@@ -231,6 +231,7 @@ void reset_after_fork() {
   if (Carrier* own = here.carrier) {
     own->ready = {};
     own->woken.store(nullptr, std::memory_order_relaxed);
+    own->current->signalled.store(false, std::memory_order_relaxed);
     own->current->inside = nullptr;
   }
   // Nobody shows anything any more; the other threads' records are not used again.
