@@ -200,7 +200,7 @@ void to_fortran(char* to, std::size_t size, const char* text) {
   std::size_t length = strlen(text);
   if (length > size) length = size;
   if (!size) return;
-  memcpy(to, text, length);
+  memcpy(to, text, length);  // NOLINT(bugprone-not-null-terminated-result): Fortran's have no null
   memset(to + length, ' ', size - length);
 }
 

@@ -77,6 +77,7 @@ void* take(AllocatorHandle handle, std::size_t alignment, std::size_t size, bool
     } while (!allocator->used.compare_exchange_weak(used, used + size, std::memory_order_relaxed));
   }
   const ProgramHeap& heap = program_heap();
+  // program_heap() has found them. NOLINTNEXTLINE(clang-analyzer-core.CallAndMessage)
   void* base = zeroed ? heap.allocate_zeroed(1, total) : heap.allocate(total);
   if (!base) {
     if (limited) allocator->used.fetch_sub(size, std::memory_order_relaxed);
@@ -126,6 +127,7 @@ void give_back(void* memory) {
   Header header = *header_of(memory);
   if (header.taken)
     custom(header.allocator)->used.fetch_sub(header.taken, std::memory_order_relaxed);
+  // As above. NOLINTNEXTLINE(clang-analyzer-core.CallAndMessage)
   program_heap().release(header.base);
 }
 

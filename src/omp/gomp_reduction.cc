@@ -13,6 +13,7 @@
 
 #include "base/text.h"
 #include "omp/export.h"
+#include "omp/reduction.h"
 #include "omp/task_memory.h"
 #include "omp/task_pool.h"
 #include "ult/kernel.h"

@@ -29,7 +29,7 @@ ExplicitTask& create_gomp_task(Member& member, const GompBody& body, bool final_
 
 void copy_gomp_arguments(Member& member, ExplicitTask& task, const GompBody& body) {
   if (!body.copy) {
-    std::memcpy(task.argument, body.data, body.bytes);
+    if (body.bytes) std::memcpy(task.argument, body.data, body.bytes);
     return;
   }
   // Constructors see the task they belong to.

@@ -145,6 +145,7 @@ bool next_chunk_of(Member& member) {
         found = next_cyclic(loop);
         break;
       case Handout::dynamic: {
+        // A dynamic loop has a slot. NOLINTNEXTLINE(clang-analyzer-core.CallAndMessage)
         std::uint64_t number = loop.workshare->next.fetch_add(1, std::memory_order_acq_rel);
         found = number < loop.chunks;
         if (found) {

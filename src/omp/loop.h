@@ -39,6 +39,7 @@ inline bool next_chunk(Member& member) {
   LoopState& loop = member.loop;
   if (loop.handout != Handout::dynamic || loop.shares || cancelled_construct(*member.team))
     return next_chunk_of(member);
+  // A dynamic loop has a slot. NOLINTNEXTLINE(clang-analyzer-core.CallAndMessage)
   std::uint64_t number = loop.workshare->next.fetch_add(1, std::memory_order_acq_rel);
   if (__builtin_expect(number >= loop.chunks, 0)) {
     no_chunk_left(member, number);
@@ -83,6 +84,7 @@ struct Block {
   std::uint64_t high;
 };
 constexpr Block block_of(std::uint64_t trip, std::uint64_t size, std::uint64_t number) {
+  // No team is empty. NOLINTNEXTLINE(clang-analyzer-core.DivideZero)
   std::uint64_t share = trip / size;
   std::uint64_t more = trip % size;
   std::uint64_t low = share * number + (number < more ? number : more);
