@@ -144,6 +144,15 @@ void found_elsewhere(Member& member, TaskDeque& own) {
   if (victim && !victim->tasks.empty()) ult::call_for_pieces(*member.team);
 }
 
+// A thief that is beaten to an item gets nothing, though there may be more behind it.
+bool anything_queued(Team& team) {
+  for (unsigned i = 0; i < team.size; ++i) {
+    TaskDeque* deque = deque_if_any(team.members[i]);
+    if (deque && !deque->tasks.empty()) return true;
+  }
+  return false;
+}
+
 ExplicitTask* find_elsewhere(Member& member) {
   Team& team = *member.team;
   TaskDeque& own = deque_of(member);
@@ -157,7 +166,7 @@ ExplicitTask* find_elsewhere(Member& member) {
   RealWorld::fence();  // [pieces-1]
   ExplicitTask* task = take_shared(team, AnyTask{});
   if (!task && team.size > 1) task = steal_from_all(member, own, AnyTask{});
-  if (task) team.pieces.store(1, std::memory_order_seq_cst);
+  if (task || anything_queued(team)) team.pieces.store(1, std::memory_order_seq_cst);
   return task;
 }
 
