@@ -1,4 +1,4 @@
-// Roost's OpenMP runtime is the default, and gives way to what it does not have.
+// Roost's OpenMP runtime is used where it is asked for, and gives way to what it does not have.
 #include "cli/openmp.h"
 
 #include <gtest/gtest.h>
@@ -15,13 +15,15 @@ bool wants(const std::optional<std::string>& mode, std::map<std::string, std::st
   });
 }
 
-TEST(OpenMp, of_roost_is_the_default) {
-  EXPECT_TRUE(wants({}, {}));
+TEST(OpenMp, of_the_host_is_the_default) { EXPECT_FALSE(wants({}, {})); }
+
+TEST(OpenMp, of_roost_is_taken_where_it_can_be) {
+  EXPECT_TRUE(wants("auto", {}));
   EXPECT_TRUE(wants("auto", {{"OMP_TARGET_OFFLOAD", "default"}}));
 }
 
 TEST(OpenMp, of_the_host_is_kept_for_devices_and_tools) {
-  EXPECT_FALSE(wants({}, {{"OMP_TARGET_OFFLOAD", "MANDATORY"}}));
+  EXPECT_FALSE(wants("auto", {{"OMP_TARGET_OFFLOAD", "MANDATORY"}}));
   EXPECT_FALSE(wants("auto", {{"OMP_TOOL_LIBRARIES", "/tool.so"}}));
   EXPECT_TRUE(wants("auto", {{"OMP_TOOL_LIBRARIES", ""}}));
 }

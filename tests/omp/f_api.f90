@@ -47,6 +47,7 @@ program api
     !$omp atomic
     total = total + 1000000
   end if
+  !$omp barrier  ! until here the nest lock guards `inner`, from here the critical section
   !$omp parallel num_threads(2)
   !$omp critical
   inner = inner + 1000
