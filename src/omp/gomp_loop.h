@@ -58,9 +58,10 @@ inline LoopPlan gomp_plan_ull(bool up, Ull start, Ull end, Ull step, long schedu
 // program said.
 template <class T>
 bool give_chunk(const LoopState& loop, T* low, T* high) {
+  // Both are of 64 bits. NOLINTBEGIN(bugprone-misplaced-widening-cast)
   *low = static_cast<T>(loop.first + loop.low * loop.step);
-  // NOLINTNEXTLINE(bugprone-misplaced-widening-cast): both are of 64 bits
   *high = static_cast<T>(loop.high == loop.trip ? loop.end : loop.first + loop.high * loop.step);
+  // NOLINTEND(bugprone-misplaced-widening-cast)
   return true;
 }
 
