@@ -330,12 +330,12 @@ Team& begin_region(const Region& region) {
   team.parent.store(outer.level ? &outer : nullptr, std::memory_order_relaxed);
   if (size > 1) {
     team.remaining.store(size - 1, std::memory_order_relaxed);
-    bool strictly = on_os_threads(team);
-    bool spinning = !strictly && is_spinning(region.function);
+    team.own_threads = on_os_threads(team);
+    bool spinning = !team.own_threads && is_spinning(region.function);
     if (outer.active_level == 0) {
       ult::count_in(carrier);
     }
-    if (strictly) {
+    if (team.own_threads) {
       send_to_own_threads(team);
     } else if (outer.active_level == 0 && !crowded()) {
       send_members(team);
@@ -365,7 +365,7 @@ void end_region() {
   if (team.size > 1) {
     for (unsigned number; (number = team.tickets.take()) != ult::kNoCall;)
       run_in_place(team, number);
-    if (!on_os_threads(team)) {
+    if (!team.own_threads) {
       for (unsigned i = team.n_sent; i-- > 0;)
         if (ult::take_back(team.sent[i], team, i + 1)) run_in_place(team, i + 1);
     }

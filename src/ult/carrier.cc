@@ -64,14 +64,7 @@ void make_ready(Strand* strand) {
 // What was woken elsewhere, in the order of its waking, behind what is ready.
 void collect_woken(Carrier& carrier) {
   if (!carrier.woken.load(std::memory_order_relaxed)) return;
-  Strand* newest = carrier.woken.exchange(nullptr, std::memory_order_acquire);
-  Strand* oldest = nullptr;
-  while (newest) {
-    Strand* older = newest->next;
-    newest->next = oldest;
-    oldest = newest;
-    newest = older;
-  }
+  Strand* oldest = oldest_first(carrier.woken.exchange(nullptr, std::memory_order_acquire));
   while (oldest) {
     Strand* younger = oldest->next;
     carrier.ready.push(oldest);

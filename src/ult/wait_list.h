@@ -7,6 +7,19 @@
 
 namespace roost::ult {
 
+// A stack's items, linked by `next` from the newest on, in the order they were pushed.
+template <class Item>
+Item* oldest_first(Item* newest) {
+  Item* oldest = nullptr;
+  while (newest) {
+    Item* older = newest->next;
+    newest->next = oldest;
+    oldest = newest;
+    newest = older;
+  }
+  return oldest;
+}
+
 // One who waits; lives on its own stack, and stays there while it is listed.
 template <class W, class Who>
 struct WaiterOf {
@@ -45,14 +58,7 @@ class WaitStack {
   // not listed any more.
   template <class Wake>
   void take_all(Wake&& wake) {
-    Waiter* newest = head_.exchange(nullptr, std::memory_order_acquire);
-    Waiter* oldest = nullptr;
-    while (newest) {
-      Waiter* older = newest->next;
-      newest->next = oldest;
-      oldest = newest;
-      newest = older;
-    }
+    Waiter* oldest = oldest_first(head_.exchange(nullptr, std::memory_order_acquire));
     while (oldest) {
       Waiter* younger = oldest->next;
       Who who = oldest->who;

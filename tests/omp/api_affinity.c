@@ -5,13 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define CHECK(condition)                                           \
-  do {                                                             \
-    if (!(condition)) {                                            \
-      printf("line %d: %s does not hold\n", __LINE__, #condition); \
-      exit(1);                                                     \
-    }                                                              \
-  } while (0)
+#include "check.h"
 
 int main(void) {
   char text[256], expected[256];

@@ -5,13 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define CHECK(condition)                                           \
-  do {                                                             \
-    if (!(condition)) {                                            \
-      printf("line %d: %s does not hold\n", __LINE__, #condition); \
-      exit(1);                                                     \
-    }                                                              \
-  } while (0)
+#include "check.h"
 
 static int aligned(const void* p, uintptr_t to) { return (uintptr_t)p % to == 0; }
 

@@ -4,13 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define CHECK(condition)                                           \
-  do {                                                             \
-    if (!(condition)) {                                            \
-      printf("line %d: %s does not hold\n", __LINE__, #condition); \
-      exit(1);                                                     \
-    }                                                              \
-  } while (0)
+#include "check.h"
 
 // Libomp leaves these to libomptarget, which a program without devices need not have.
 #pragma weak omp_target_alloc

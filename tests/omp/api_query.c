@@ -3,13 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define CHECK(condition)                                           \
-  do {                                                             \
-    if (!(condition)) {                                            \
-      printf("line %d: %s does not hold\n", __LINE__, #condition); \
-      exit(1);                                                     \
-    }                                                              \
-  } while (0)
+#include "check.h"
 
 int main(void) {
   omp_set_max_active_levels(8);

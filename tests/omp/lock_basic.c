@@ -3,13 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define CHECK(condition)                                           \
-  do {                                                             \
-    if (!(condition)) {                                            \
-      printf("line %d: %s does not hold\n", __LINE__, #condition); \
-      exit(1);                                                     \
-    }                                                              \
-  } while (0)
+#include "check.h"
 
 enum { kRounds = 2000 };
 

@@ -6,13 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define CHECK(condition)                                           \
-  do {                                                             \
-    if (!(condition)) {                                            \
-      printf("line %d: %s does not hold\n", __LINE__, #condition); \
-      exit(1);                                                     \
-    }                                                              \
-  } while (0)
+#include "check.h"
 
 struct big {
   char bytes[5000];

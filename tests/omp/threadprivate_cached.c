@@ -2,44 +2,4 @@
 // value and keep theirs from region to region. Here kept by the runtime rather than by the linker.
 // compilers: clang
 // flags: -fnoopenmp-use-tls
-#include <omp.h>
-#include <stdio.h>
-#include <stdlib.h>
-
-#define CHECK(condition)                                           \
-  do {                                                             \
-    if (!(condition)) {                                            \
-      printf("line %d: %s does not hold\n", __LINE__, #condition); \
-      exit(1);                                                     \
-    }                                                              \
-  } while (0)
-
-static int counter = 5;
-static double values[10] = {1, 2, 3};
-#pragma omp threadprivate(counter, values)
-
-int main(void) {
-  omp_set_dynamic(0);
-  counter = 50;
-  CHECK(values[1] == 2);
-#pragma omp parallel num_threads(4)
-  {
-    int me = omp_get_thread_num();
-    CHECK(counter == (me ? 5 : 50));
-    CHECK(values[2] == 3);
-    counter = 100 + me;
-    values[0] = me;
-  }
-  CHECK(counter == 100);
-  for (int round = 0; round < 20; ++round) {
-#pragma omp parallel num_threads(4)
-    {
-      int me = omp_get_thread_num();
-      CHECK(counter == 100 + me && values[0] == me);
-    }
-  }
-  counter = 7;
-#pragma omp parallel num_threads(4) copyin(counter)
-  CHECK(counter == 7);
-  return 0;
-}
+#include "threadprivate_persists.c"

@@ -4,13 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define CHECK(condition)                                           \
-  do {                                                             \
-    if (!(condition)) {                                            \
-      printf("line %d: %s does not hold\n", __LINE__, #condition); \
-      exit(1);                                                     \
-    }                                                              \
-  } while (0)
+#include "check.h"
 
 static int counter = 5;
 static double values[10] = {1, 2, 3};
