@@ -151,22 +151,43 @@ ROOST_API int roost_leave_blocking(void);
 /* ---- Light threads (since version 2) ----------------------------------------------------------
  */
 
-/* For runtimes that run several light threads on one thread. A light thread that waits by spinning,
- * in code of the program that knows nothing of light threads, keeps its siblings from the core;
- * Roost finds such loops (docs: --spin) and, if the calling thread's flag is set, calls the runtime
- * to let a sibling run: where the loop was found, in each round of it from then on, and in
- * sched_yield().
+/* For runtimes that run several light threads on one thread. A light thread that waits in code that
+ * knows nothing of light threads keeps its siblings from the core. Roost sees most such waits
+ * (calls of libc, and loops that only look at memory: docs, --spin) and, if the calling thread's
+ * flag (roost_light_state) is set, tells the runtime, which lets siblings run meanwhile.
  *
- * `let_other_run` is called on the stack of the light thread, with any registers of the program's
- * saved, possibly in a signal handler that interrupted the program's own code; it returns when the
- * light thread is to go on: 1 if a sibling ran, 0 if there is none. Loops in the code from `text`
- * to `text_end`, the runtime's own, are left alone. One runtime a process: -EBUSY for a second one.
- */
-ROOST_API int roost_light_threads(int (*let_other_run)(void), const void* text,
-                                  const void* text_end);
-/* The calling thread's flag: the runtime sets it to 1 while a light thread runs that may have
- * siblings on this thread. Stays valid until the thread ends. */
-ROOST_API unsigned char* roost_light_flag(void);
+ * `event` is called on the stack of the light thread, with any registers of the program's saved,
+ * possibly in a signal handler that interrupted the program's own code; it returns when the light
+ * thread is to go on. Waits in the code from `text` to `text_end`, the runtime's own, are left
+ * alone. One runtime a process: -EBUSY for a second one. */
+ROOST_API int roost_light_threads(int (*event)(int what), const void* text, const void* text_end);
+
+/* What `event` is told of the running light thread, and what it returns. */
+/* It waits in a loop, or yields. 1 if a sibling ran, 0 if there is none. */
+#define ROOST_LIGHT_SPINS 0
+/* It waits in a call of libc's. 1 after a sibling ran: it is time to look whether the wait is over.
+ * 0 if there is none to run: the thread sleeps, and is told so again when it has been woken, by
+ * whomever. Until then the runtime calls roost_unblock() for it as soon as a sibling can go on. */
+#define ROOST_LIGHT_BLOCKS 1
+/* It has looked, after a 1, and waits still. As above; 0 also if all who could run wait so and have
+ * looked since one of them went on. */
+#define ROOST_LIGHT_LOOKED 2
+/* Its wait is over. The result means nothing. */
+#define ROOST_LIGHT_GOES_ON 3
+/* It can go on, but the thread may then block. 1 if a sibling ran, 0 if there is none. */
+#define ROOST_LIGHT_YIELDS 4
+
+/* What the runtime says of the light thread that the calling thread runs, at each switch. */
+struct roost_light {
+  /* 1 if it may have siblings on this thread, 2 if it has some that have begun, else 0. */
+  unsigned char flag;
+  unsigned char reserved[7]; /* zero */
+  /* Which one it is: a value of its own among those of the thread; null while the thread runs on
+   * its own stack. A recursive mutex is held by a light thread, not by its siblings as well. */
+  const void* self;
+};
+/* The calling thread's, all zero at first. Valid until the thread ends. */
+ROOST_API struct roost_light* roost_light_state(void);
 /* Has an attached thread of this process looked at, whether it only waits by spinning: for runtimes
  * whose light threads do not get to run. A signal, if the program has left it to Roost. -ESRCH;
  * -ENOTSUP if threads cannot be asked. */

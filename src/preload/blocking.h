@@ -62,7 +62,7 @@ class WaitTime {
 template <class Call>
 auto wait_on(int fd, const Call& call) {
   WaitTime time;
-  auto result = without_core(call);
+  auto result = without_core_anywhere(call);
   if (result < 0 && errno == EAGAIN) {
     forget(fd);
   } else {
@@ -87,7 +87,7 @@ auto attempt_or_wait(const Attempt& attempt, const Call& call) -> decltype(call(
   if (!can_park()) return call();
   long result = attempt();
   if (result != kWouldWait) return static_cast<decltype(call())>(as_libc(result));
-  return without_core(call);
+  return without_core_anywhere(call);
 }
 
 // As above, for a call that is a cancellation point.

@@ -58,7 +58,7 @@ bool opening_may_wait(int directory, const char* path, int flags) {
 template <class Call>
 int open_or_wait(int directory, const char* path, int flags, const Call& call) {
   bool waits = can_park() && opening_may_wait(directory, path, flags);
-  return forget(waits ? without_core(call) : call());
+  return forget(waits ? without_core_anywhere(call) : call());
 }
 
 constexpr int kCreat = O_CREAT | O_WRONLY | O_TRUNC;
@@ -196,7 +196,7 @@ ROOST_EXPORT int lockf(int fd, int command, off_t bytes) {
   int result = real_lockf(fd, F_TLOCK, bytes);
   if (result == 0 || (errno != EAGAIN && errno != EACCES)) return result;
   errno = saved;
-  return without_core(call);
+  return without_core_anywhere(call);
 }
 ROOST_ALSO(int, lockf64, lockf, int, int, off_t);
 

@@ -85,8 +85,9 @@ long attempt_poll(pollfd* fds, nfds_t count, const sigset_t* mask) {
 }
 
 // A thread whose polls have waited many times in a row is likely to wait again.
+// One with a signal mask is about the thread that makes it.
 template <class Attempt, class Call>
-int poll_or_wait(const Attempt& attempt, const Call& call) {
+int poll_or_wait(const sigset_t* mask, const Attempt& attempt, const Call& call) {
   if (!can_park()) return call();
   if (self.polls_waited < kWaitsToExpect) {
     test_cancel();
@@ -97,7 +98,7 @@ int poll_or_wait(const Attempt& attempt, const Call& call) {
     }
   }
   WaitTime time;
-  int result = without_core(call);
+  int result = mask ? without_core(call) : without_core_anywhere(call);
   if (!time.waited()) {
     self.polls_waited = 0;
   } else if (self.polls_waited < kWaitsToExpect) {
@@ -111,7 +112,8 @@ int poll_or_wait(const Attempt& attempt, const Call& call) {
 ROOST_EXPORT int poll(pollfd* fds, nfds_t count, int timeout) {
   auto call = [&] { return real_poll(fds, count, timeout); };
   if (timeout == 0) return call();
-  return poll_or_wait([&] { return attempt_poll(fds, count, nullptr); }, call);
+  return poll_or_wait(
+      nullptr, [&] { return attempt_poll(fds, count, nullptr); }, call);
 }
 ROOST_ALSO(int, __poll, poll, pollfd*, nfds_t, int);
 ROOST_EXPORT int __poll_chk(pollfd* fds, nfds_t count, int timeout, size_t room) {
@@ -124,7 +126,8 @@ ROOST_EXPORT int ppoll(pollfd* fds, nfds_t count, const timespec* timeout, const
   const sigset_t* mask = wait_mask(asked, copy);
   auto call = [&] { return real_ppoll(fds, count, timeout, mask); };
   if (!asks_to_wait(timeout)) return call();
-  return poll_or_wait([&] { return attempt_poll(fds, count, mask); }, call);
+  return poll_or_wait(
+      mask, [&] { return attempt_poll(fds, count, mask); }, call);
 }
 ROOST_EXPORT int __ppoll_chk(pollfd* fds, nfds_t count, const timespec* timeout,
                              const sigset_t* mask, size_t room) {
@@ -136,7 +139,12 @@ ROOST_EXPORT int select(int n, fd_set* in, fd_set* out, fd_set* except, timeval*
   auto call = [&] { return real_select(n, in, out, except, timeout); };
   if (timeout && (timeout->tv_sec | timeout->tv_usec) == 0) return call();
   if (timeout && (timeout->tv_sec < 0 || timeout->tv_usec < 0)) return call();
-  return poll_or_wait([&] { return attempt_select(n, {in, out, except}, nullptr); }, call);
+  return poll_or_wait(
+      nullptr,
+      [&] {
+        return attempt_select(n, {in, out, except}, nullptr);
+      },
+      call);
 }
 ROOST_ALSO(int, __select, select, int, fd_set*, fd_set*, fd_set*, timeval*);
 ROOST_EXPORT int pselect(int n, fd_set* in, fd_set* out, fd_set* except, const timespec* timeout,
@@ -145,13 +153,19 @@ ROOST_EXPORT int pselect(int n, fd_set* in, fd_set* out, fd_set* except, const t
   const sigset_t* mask = wait_mask(asked, copy);
   auto call = [&] { return real_pselect(n, in, out, except, timeout, mask); };
   if (!asks_to_wait(timeout)) return call();
-  return poll_or_wait([&] { return attempt_select(n, {in, out, except}, mask); }, call);
+  return poll_or_wait(
+      mask,
+      [&] {
+        return attempt_select(n, {in, out, except}, mask);
+      },
+      call);
 }
 
 ROOST_EXPORT int epoll_wait(int fd, epoll_event* events, int count, int timeout) {
   auto call = [&] { return real_epoll_wait(fd, events, count, timeout); };
   if (timeout == 0) return call();
-  return poll_or_wait([&] { return attempt_epoll(fd, events, count, nullptr); }, call);
+  return poll_or_wait(
+      nullptr, [&] { return attempt_epoll(fd, events, count, nullptr); }, call);
 }
 ROOST_EXPORT int epoll_pwait(int fd, epoll_event* events, int count, int timeout,
                              const sigset_t* asked) {
@@ -159,7 +173,8 @@ ROOST_EXPORT int epoll_pwait(int fd, epoll_event* events, int count, int timeout
   const sigset_t* mask = wait_mask(asked, copy);
   auto call = [&] { return real_epoll_pwait(fd, events, count, timeout, mask); };
   if (timeout == 0) return call();
-  return poll_or_wait([&] { return attempt_epoll(fd, events, count, mask); }, call);
+  return poll_or_wait(
+      mask, [&] { return attempt_epoll(fd, events, count, mask); }, call);
 }
 ROOST_EXPORT int epoll_pwait2(int fd, epoll_event* events, int count, const timespec* timeout,
                               const sigset_t* asked) {
@@ -167,7 +182,8 @@ ROOST_EXPORT int epoll_pwait2(int fd, epoll_event* events, int count, const time
   const sigset_t* mask = wait_mask(asked, copy);
   auto call = [&] { return real_epoll_pwait2(fd, events, count, timeout, mask); };
   if (!asks_to_wait(timeout)) return call();
-  return poll_or_wait([&] { return attempt_epoll(fd, events, count, mask); }, call);
+  return poll_or_wait(
+      mask, [&] { return attempt_epoll(fd, events, count, mask); }, call);
 }
 
 }  // namespace roost

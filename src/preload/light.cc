@@ -2,34 +2,107 @@
 #include "preload/light.h"
 
 #include <errno.h>
+#include <time.h>
 
 #include "os/sys.h"
 #include "preload/nudge.h"
 #include "preload/public_api.h"
 #include "preload/real.h"
+#include "sched/ask_owner.h"
 #include "sched/runtime.h"
 
 namespace roost {
 
-constinit thread_local unsigned char roost_light = 0;
+constinit thread_local struct roost_light own_light = {};
 
 namespace {
 
-std::atomic<int (*)()> let_other_run{nullptr};
+using Event = int(int what);
+std::atomic<Event*> event{nullptr};
 std::atomic<std::uint64_t> text_begins{0}, text_ends{0};
+
+// Only where is_light(), and so there is a runtime.
+bool tell(int what) { return event.load(std::memory_order_acquire)(what) == 1; }
 
 // Rounds of siblings in a row before others get the core.
 constexpr unsigned char kRounds = 32;
 constinit thread_local unsigned char rounds = 0;
 
+// The waits of this thread's light threads.
+constinit thread_local LightWait* waits = nullptr;
+
+// How long until the deadline, in ns; not negative.
+Nanoseconds left_until(const Deadline& deadline) {
+  timespec now;
+  clock_gettime(deadline.realtime ? CLOCK_REALTIME : CLOCK_MONOTONIC, &now);
+  auto seconds = deadline.at.tv_sec - now.tv_sec;
+  auto left = seconds * 1'000'000'000 + (deadline.at.tv_nsec - now.tv_nsec);
+  constexpr auto kFar = std::int64_t{1} << 32;  // seconds; beyond, the product may not fit
+  if (seconds > kFar) left = kFar * 1'000'000'000;
+  return left > 0 ? static_cast<Nanoseconds>(left) : 0;
+}
+
 }  // namespace
 
 bool let_light_sibling_run() {
-  if (!roost_light) return false;
-  int (*run)() = let_other_run.load(std::memory_order_acquire);
-  if (!run) return false;
+  if (!is_light()) return false;
   if (++rounds % kRounds == 0 && roost_others_wait()) return false;
-  return run() == 1;
+  return tell(ROOST_LIGHT_SPINS);
+}
+
+LightWait::LightWait(const Deadline* deadline, OutsideWord* outside)
+    : deadline_(deadline), outside_(outside), next_(waits) {
+  if (next_) next_->previous_ = this;
+  waits = this;
+}
+
+LightWait::~LightWait() {
+  (previous_ ? previous_->next_ : waits) = next_;
+  if (next_) next_->previous_ = previous_;
+  tell(ROOST_LIGHT_GOES_ON);
+}
+
+bool LightWait::timed_out() const { return deadline_ && left_until(*deadline_) == 0; }
+
+bool LightWait::word_changed() {
+  if (!outside_ || __atomic_load_n(outside_->word, __ATOMIC_SEQ_CST) == outside_->expected)
+    return false;
+  outside_->end = OutsideWord::End::changed;
+  return true;
+}
+
+bool LightWait::let_siblings_run() {
+  bool again = tell(looked_ ? ROOST_LIGHT_LOOKED : ROOST_LIGHT_BLOCKS);
+  looked_ = again;  // after a sleep all look anew
+  return again;
+}
+
+bool let_siblings_go_first() {
+  bool one_ran;
+  do {
+    one_ran = tell(ROOST_LIGHT_YIELDS);
+  } while (one_ran && !has_light_siblings());  // that one has ended, and there may be more to begin
+  return has_light_siblings();
+}
+
+Park LightWait::park(bool interruptible) {
+  // The common case: the others, if any, wait for something that unparks the thread.
+  bool alone = !next_ && !previous_;
+  Nanoseconds least = ~Nanoseconds{0};
+  bool words = false;
+  for (LightWait* wait = waits; wait; wait = wait->next_) {
+    words = words || wait->outside_;
+    if (!wait->deadline_) continue;
+    Nanoseconds left = left_until(*wait->deadline_);
+    if (left < least) least = left;
+  }
+  if (alone) return roost::park(deadline_, interruptible, outside_);
+  // A thread sleeps on one word of the program besides its own; several are looked at now and then.
+  constexpr Nanoseconds kLook = 1'000'000;
+  if (words && least > kLook) least = kLook;
+  if (least == ~Nanoseconds{0}) return roost::park(nullptr, interruptible);
+  Deadline earliest{os::to_timespec(os::now() + least), false};
+  return roost::park(&earliest, interruptible);
 }
 
 bool in_light_runtime(std::uint64_t address) {
@@ -37,26 +110,29 @@ bool in_light_runtime(std::uint64_t address) {
          address < text_ends.load(std::memory_order_relaxed);
 }
 
-ROOST_EXPORT int roost_light_threads(int (*run)(), const void* text, const void* text_end) {
+ROOST_EXPORT int roost_light_threads(Event* runtime, const void* text, const void* text_end) {
   if (!runtime_active()) return -ENOTCONN;
-  int (*none)() = nullptr;
-  if (let_other_run.load(std::memory_order_relaxed)) return -EBUSY;
+  Event* none = nullptr;
+  if (event.load(std::memory_order_relaxed)) return -EBUSY;
   text_begins.store(reinterpret_cast<std::uint64_t>(text), std::memory_order_relaxed);
   text_ends.store(reinterpret_cast<std::uint64_t>(text_end), std::memory_order_relaxed);
-  return let_other_run.compare_exchange_strong(none, run, std::memory_order_release) ? 0 : -EBUSY;
+  return event.compare_exchange_strong(none, runtime, std::memory_order_release) ? 0 : -EBUSY;
 }
 
-ROOST_EXPORT unsigned char* roost_light_flag() { return &roost_light; }
+ROOST_EXPORT struct roost_light* roost_light_state() { return &own_light; }
 
 ROOST_EXPORT int roost_suspect(roost_thread thread) {
   if (!runtime_active()) return -ENOTCONN;
   ThreadIndex index;
   if (!find_handle(thread, index)) return -ESRCH;
-  const auto& record = runtime_segment().threads[index];
+  auto& record = runtime_segment().threads[index];
   if (record.process != runtime_process()) return -ESRCH;
   int signal = nudge_signal();
   if (!signal) return -ENOTSUP;
-  os::tgkill(os::getpid(), record.tid.load(std::memory_order_relaxed), signal);
+  std::uint32_t word = record.state.load(std::memory_order_relaxed);
+  if (state_of(word) == State::running)
+    ask_owner(record, core_of(word), os::getpid(), record.tid.load(std::memory_order_relaxed),
+              signal);
   return 0;
 }
 

@@ -4,15 +4,53 @@
 
 #include <cstdint>
 
+#include "roost/roost.h"
+#include "sched/runtime.h"
+
 namespace roost {
 
-// The calling thread's flag, set by the runtime; stubs of rewritten loops test it (spin_site.cc).
-extern "C" constinit thread_local unsigned char roost_light
+// What the runtime says of the calling thread; stubs of rewritten loops test the flag
+// (spin_site.cc).
+extern constinit thread_local struct roost_light own_light
     __attribute__((tls_model("initial-exec"), visibility("hidden")));
+inline bool is_light() { return __builtin_expect(own_light.flag, 0); }
+inline bool has_light_siblings() { return __builtin_expect(own_light.flag == 2, 0); }
 
-// Lets a sibling of the calling light thread run. False if there is none, and now and then where
-// threads of others wait for the core: two siblings that both wait must not keep it.
+// Lets a sibling of the calling light thread run, which waits by spinning. False if there is none,
+// and now and then where threads of others wait for the core: two siblings that both wait must not
+// keep it.
 bool let_light_sibling_run();
+
+// Before the calling light thread blocks its OS thread: siblings have their turn, once.
+// True if there are some that have begun and not ended.
+bool let_siblings_go_first();
+
+// A wait of the calling light thread in a call of libc's, from begin to end of the object.
+// [light-1] Siblings run, and look at their own waits, before the thread parks; whatever unparks it
+// is for one of them, and all look again. `deadline` and `outside` may be null, and are those of
+// this wait: the thread sleeps until the earliest of all its light threads' waits.
+class LightWait {
+ public:
+  explicit LightWait(const Deadline* deadline = nullptr, OutsideWord* outside = nullptr);
+  ~LightWait();
+  LightWait(const LightWait&) = delete;
+  LightWait& operator=(const LightWait&) = delete;
+
+  // Whether this wait ended by itself.
+  bool timed_out() const;
+  bool word_changed();
+  // True when it is time to look again, false when the thread is to sleep.
+  bool let_siblings_run();
+  // Sleeps; then it is time to look again.
+  Park park(bool interruptible);
+
+ private:
+  const Deadline* deadline_;
+  OutsideWord* outside_;
+  LightWait* next_;
+  LightWait* previous_ = nullptr;
+  bool looked_ = false;
+};
 
 // Whether the address is in the runtime's own code, whose loops are its own affair.
 bool in_light_runtime(std::uint64_t address);

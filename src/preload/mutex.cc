@@ -8,6 +8,7 @@
 #include "preload/mutex.h"
 
 #include "preload/blas.h"
+#include "preload/light_owner.h"
 #include "preload/wait.h"
 
 namespace roost {
@@ -29,8 +30,9 @@ bool knows_owner(const pthread_mutex_t* mutex) {
   int type = kind(mutex) & kTypeMask;
   return type != 0 && type != kAdaptive;
 }
-void note_owned(int change) {
+void note_owned(const pthread_mutex_t* mutex, int change) {
   if (Thread* t = this_thread()) t->owned_mutexes += change;
+  if (__builtin_expect(own_light.self != nullptr, 0)) note_light_owner(mutex, change);
 }
 
 // glibc's trylock leaves a robust mutex locked that it finds not recoverable; its lock does not.
@@ -41,9 +43,13 @@ bool lost(const pthread_mutex_t* mutex) {
          __atomic_load_n(&mutex->__data.__owner, __ATOMIC_RELAXED) == kNotRecoverable;
 }
 
-bool held_by_me(const pthread_mutex_t* mutex) {
+bool held_by_this_thread(const pthread_mutex_t* mutex) {
   int tid = self.tid ? self.tid : os::gettid();
   return __atomic_load_n(&mutex->__data.__owner, __ATOMIC_RELAXED) == tid;
+}
+// To libc, light threads of one thread are the same owner.
+bool held_by_sibling(const pthread_mutex_t* mutex) {
+  return knows_owner(mutex) && held_by_this_thread(mutex) && !owned_by_this_light_thread(mutex);
 }
 
 // The holder of a mutex is not preempted by its siblings: unless it blocked, it is at work on
@@ -61,7 +67,9 @@ bool spin_while_held(const pthread_mutex_t* mutex) {
 }
 
 int lock_contended(pthread_mutex_t* mutex, const Deadline* deadline) {
-  if ((kind(mutex) & kTypeMask) == kErrorCheck && held_by_me(mutex)) return EDEADLK;
+  if ((kind(mutex) & kTypeMask) == kErrorCheck && held_by_this_thread(mutex) &&
+      !(has_light_siblings() && held_by_sibling(mutex)))
+    return EDEADLK;
   // Who has kept a waiter from the mutex time and again queues behind it, once.
   bool gives_way = self.give_way == mutex;
   self.give_way = nullptr;
@@ -116,7 +124,7 @@ int mutex_timedlock(pthread_mutex_t* mutex, clockid_t clock, const timespec* at)
       return clock == CLOCK_REALTIME ? real::pthread_mutex_timedlock(mutex, at)
                                      : real::pthread_mutex_clocklock(mutex, clock, at);
     });
-    if (result == 0 && knows_owner(mutex)) note_owned(1);
+    if (result == 0 && knows_owner(mutex)) note_owned(mutex, 1);
     return result;
   }
   Deadline deadline = deadline_of(at, clock);
@@ -124,8 +132,9 @@ int mutex_timedlock(pthread_mutex_t* mutex, clockid_t clock, const timespec* at)
 }
 
 int mutex_trylock(pthread_mutex_t* mutex) {
+  if (has_light_siblings() && held_by_sibling(mutex)) return EBUSY;
   int result = real::pthread_mutex_trylock(mutex);
-  if (result == 0 && knows_owner(mutex)) note_owned(1);
+  if (result == 0 && knows_owner(mutex)) note_owned(mutex, 1);
   return result;
 }
 
@@ -135,7 +144,7 @@ int mutex_lock(pthread_mutex_t* mutex) {
   if (__builtin_expect(result != EBUSY, 1)) return result;
   if (kind(mutex) & kLibcWaits || inside_roost()) {
     result = without_core([&] { return real::pthread_mutex_lock(mutex); });
-    if (result == 0 && knows_owner(mutex)) note_owned(1);
+    if (result == 0 && knows_owner(mutex)) note_owned(mutex, 1);
     return result;
   }
   return lock_contended(mutex, nullptr);
@@ -144,7 +153,7 @@ int mutex_lock(pthread_mutex_t* mutex) {
 int mutex_unlock(pthread_mutex_t* mutex) {
   bool owned = knows_owner(mutex);
   int result = real::pthread_mutex_unlock(mutex);
-  if (owned && result == 0) note_owned(-1);
+  if (owned && result == 0) note_owned(mutex, -1);
 #if !defined(__x86_64__)
   RealWorld::fence();  // [lot-1]; on x86-64 libc's locked exchange is a full fence
 #endif

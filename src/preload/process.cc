@@ -8,6 +8,7 @@
 
 #include "preload/blas.h"
 #include "preload/config.h"
+#include "preload/errand.h"
 #include "preload/fork_gate.h"
 #include "preload/nudge.h"
 #include "preload/stats.h"
@@ -43,6 +44,7 @@ void after_fork_in_child() {
   own_pid = os::getpid();
   nudges_after_fork();
   blas_after_fork();
+  errands_after_fork();
   runtime_after_fork();
   threads_after_fork();
 }

@@ -22,6 +22,7 @@ bool has_readers(const pthread_rwlock_t* lock) {
   return __atomic_load_n(&lock->__data.__readers, __ATOMIC_RELAXED) >> 3;
 }
 bool written_by_me(const pthread_rwlock_t* lock) {
+  if (has_light_siblings()) return false;  // perhaps by one of them, to libc the same
   int tid = self.tid ? self.tid : os::gettid();
   return __atomic_load_n(&lock->__data.__cur_writer, __ATOMIC_RELAXED) == tid;
 }

@@ -22,19 +22,20 @@ ROOST_EXPORT int pthread_spin_lock(pthread_spinlock_t* lock) noexcept {
 }
 
 ROOST_EXPORT int nanosleep(const timespec* time, timespec* left) {
-  return without_core([&] { return real::nanosleep(time, left); });
+  return without_core_anywhere([&] { return real::nanosleep(time, left); });
 }
 ROOST_EXPORT int clock_nanosleep(clockid_t clock, int flags, const timespec* time, timespec* left) {
-  return without_core([&] { return real::clock_nanosleep(clock, flags, time, left); });
+  return without_core_anywhere([&] { return real::clock_nanosleep(clock, flags, time, left); });
 }
 ROOST_EXPORT int usleep(useconds_t time) {
-  return without_core([&] { return real::usleep(time); });
+  return without_core_anywhere([&] { return real::usleep(time); });
 }
 ROOST_EXPORT unsigned sleep(unsigned time) {
-  return without_core([&] { return real::sleep(time); });
+  return without_core_anywhere([&] { return real::sleep(time); });
 }
 ROOST_EXPORT int thrd_sleep(const timespec* time, timespec* left) {
-  int result = without_core([&] { return real::clock_nanosleep(CLOCK_REALTIME, 0, time, left); });
+  int result =
+      without_core_anywhere([&] { return real::clock_nanosleep(CLOCK_REALTIME, 0, time, left); });
   if (result == 0) return 0;
   return result == EINTR ? -1 : -2;
 }

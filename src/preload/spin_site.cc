@@ -137,8 +137,8 @@ void assemble_stub(std::uint8_t* page, const Site& site) {
   stub.code(0x48, 0x8b, 0x00);        // mov (%rax), %rax
   stub.code(0x48, 0x83, 0x38, 0x00);  // cmpq $0, (%rax)
   stub.code(0x75, 28);                // jne: somebody is READY
-  stub.code(0x64, 0x80, 0x3c, 0x25);  // cmpb $0, %fs:roost_light
-  stub.number(static_cast<std::uint64_t>(offset_from_thread_pointer(&roost_light)), 4);
+  stub.code(0x64, 0x80, 0x3c, 0x25);  // cmpb $0, %fs:own_light.flag
+  stub.number(static_cast<std::uint64_t>(offset_from_thread_pointer(&own_light.flag)), 4);
   stub.code(0x00);
   stub.code(0x75, 17);  // jne: siblings on this thread
   std::uint64_t back = stub.position();

@@ -21,21 +21,41 @@ void wake_all_who_retry() {
 }
 
 WaitResult LotHost::sleep(LotWaiter& waiter) {
+  if (waiter.thread == kNoThread) return sleep_unmanaged(waiter);
+  if (is_light()) return sleep_beside_siblings(waiter);
   for (;;) {
     if (waiter.woken.load(std::memory_order_acquire)) return WaitResult::woken;
     if (cancellable_ && cancel_requested()) return WaitResult::cancelled;
-    Park ended = Park::woken;
-    if (waiter.thread != kNoThread) {
-      ended = park(deadline_, interruptible_, outside_);
-    } else {
-      int slept =
-          os::futex_wait(&waiter.woken, 0, os::FutexScope::process,
-                         deadline_ ? &deadline_->at : nullptr, deadline_ && deadline_->realtime);
-      if (slept == -ETIMEDOUT) ended = Park::timed_out;
-      if (slept == -EINTR && interruptible_) ended = Park::interrupted;
-    }
+    Park ended = park(deadline_, interruptible_, outside_);
     if (waiter.woken.load(std::memory_order_acquire)) return WaitResult::woken;
     if (ended == Park::timed_out) return WaitResult::timed_out;
+    if (ended == Park::interrupted) return WaitResult::interrupted;
+  }
+}
+
+WaitResult LotHost::sleep_unmanaged(LotWaiter& waiter) {
+  for (;;) {
+    if (waiter.woken.load(std::memory_order_acquire)) return WaitResult::woken;
+    if (cancellable_ && cancel_requested()) return WaitResult::cancelled;
+    int slept =
+        os::futex_wait(&waiter.woken, 0, os::FutexScope::process,
+                       deadline_ ? &deadline_->at : nullptr, deadline_ && deadline_->realtime);
+    if (waiter.woken.load(std::memory_order_acquire)) return WaitResult::woken;
+    if (slept == -ETIMEDOUT) return WaitResult::timed_out;
+    if (slept == -EINTR && interruptible_) return WaitResult::interrupted;
+  }
+}
+
+WaitResult LotHost::sleep_beside_siblings(LotWaiter& waiter) {
+  LightWait wait(deadline_, outside_);
+  for (;;) {
+    if (waiter.woken.load(std::memory_order_acquire)) return WaitResult::woken;
+    if (cancellable_ && cancel_requested()) return WaitResult::cancelled;
+    if (wait.timed_out()) return WaitResult::timed_out;
+    if (wait.word_changed()) return WaitResult::interrupted;
+    if (wait.let_siblings_run()) continue;
+    Park ended = wait.park(interruptible_);
+    if (waiter.woken.load(std::memory_order_acquire)) return WaitResult::woken;
     if (ended == Park::interrupted) return WaitResult::interrupted;
   }
 }

@@ -7,6 +7,8 @@
 #include <errno.h>
 #include <time.h>
 
+#include "preload/errand.h"
+#include "preload/light.h"
 #include "preload/process.h"
 #include "preload/real.h"
 #include "preload/thread.h"
@@ -43,6 +45,9 @@ class LotHost {
   static void wake(ThreadIndex thread, LotWaiter* waiter);
 
  private:
+  WaitResult sleep_unmanaged(LotWaiter& waiter);
+  WaitResult sleep_beside_siblings(LotWaiter& waiter);
+
   const Deadline* deadline_;
   OutsideWord* outside_ = nullptr;
   bool interruptible_;
@@ -69,6 +74,7 @@ template <class Call>
 auto without_core(const Call& call) {
   using Result = decltype(call());
   if (!can_park() || !in_managed_process()) return call();
+  if (is_light()) let_siblings_go_first();
   struct Frame {
     const Call* call;
     Result result;
@@ -82,6 +88,25 @@ auto without_core(const Call& call) {
       &frame, [](void*) { leave_external(); }, nullptr);
   leave_external();
   return frame.result;
+}
+
+// The same for a call that does the same in any thread of the process: if the calling light thread
+// has siblings, a helper makes it, and they run meanwhile.
+template <class Call>
+auto without_core_anywhere(const Call& call) {
+  using Result = decltype(call());
+  if (is_light() && can_park() && in_managed_process() && let_siblings_go_first()) {
+    struct Frame {
+      const Call* call;
+      Result result;
+    } frame{&call, Result{}};
+    auto run = [](void* data) {
+      auto* f = static_cast<Frame*>(data);
+      f->result = (*f->call)();
+    };
+    if (run_errand(run, &frame)) return frame.result;
+  }
+  return without_core(call);
 }
 
 // Runs libc's call that makes a child, without the core until the child has its image. The child

@@ -15,7 +15,7 @@ constinit Real<int(int, id_t, siginfo_t*, int)> real_waitid{"waitid"};
 
 pid_t wait_for(pid_t pid, int* status, int options, rusage* usage) {
   if (options & WNOHANG) return real_wait4(pid, status, options, usage);
-  return without_core([&] { return real_wait4(pid, status, options, usage); });
+  return without_core_anywhere([&] { return real_wait4(pid, status, options, usage); });
 }
 
 }  // namespace
@@ -28,12 +28,12 @@ ROOST_EXPORT pid_t wait3(int* status, int options, rusage* usage) noexcept {
 }
 ROOST_EXPORT pid_t waitpid(pid_t pid, int* status, int options) {
   if (options & WNOHANG) return real_waitpid(pid, status, options);
-  return without_core([&] { return real_waitpid(pid, status, options); });
+  return without_core_anywhere([&] { return real_waitpid(pid, status, options); });
 }
 ROOST_EXPORT pid_t wait(int* status) { return waitpid(-1, status, 0); }
 ROOST_EXPORT int waitid(idtype_t type, id_t id, siginfo_t* info, int options) {
   if (options & WNOHANG) return real_waitid(type, id, info, options);
-  return without_core([&] { return real_waitid(type, id, info, options); });
+  return without_core_anywhere([&] { return real_waitid(type, id, info, options); });
 }
 
 }  // namespace roost

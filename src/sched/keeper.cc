@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 
+#include "sched/ask_owner.h"
 #include "sched/contention.h"
 #include "sched/runtime_os.h"
 #include "sched/watchdog.h"
@@ -132,16 +133,7 @@ class Hands {
   // An owner that waits for others by spinning then yields (preload/nudge.cc).
   bool ask(CoreIndex core) {
     int signal = static_cast<int>(slot().nudge_signal.load(std::memory_order_relaxed));
-    if (signal == 0 || os::signal_blocked(slot().pid, tid_, signal)) return false;
-    // [nudge-1] It must not interrupt a call of the program's: a thread that leaves its core to
-    // wait sees that a signal is on its way and lets it pass first, or we see that it has left.
-    record().nudged.store(1, std::memory_order_seq_cst);
-    RealWorld::fence();
-    std::uint32_t word = record().state.load(std::memory_order_seq_cst);
-    if ((word & ~kPermit) == running_on(core) && os::tgkill(slot().pid, tid_, signal) == 0)
-      return true;
-    record().nudged.store(0, std::memory_order_relaxed);
-    return false;
+    return ask_owner(record(), core, slot().pid, tid_, signal);
   }
   bool answered(CoreIndex) const { return record().nudged.load(std::memory_order_relaxed) == 0; }
 

@@ -43,6 +43,10 @@ struct Strand {
   // executed by one who waits may wait itself), so it may be woken for one while it runs in
   // another, and then looks at its own for nothing.
   std::atomic<bool> signalled{false};
+  // It waits in a call of libc's, and must look itself whether that is over: it stays among the
+  // ready ones (ult/siblings.cc). At which `progress` of its carrier it looked last.
+  bool blocked = false;
+  std::uint32_t looked = 0;
   void* local = nullptr;          // what the layer above keeps for it: `here.local` while it runs
   const Batch* inside = nullptr;  // the batch whose call it is in, as set_inside() said
   // The call it was begun for, and what it may begin after that.
@@ -92,6 +96,7 @@ struct alignas(kCoreStride) Carrier {
   std::atomic<const Batch*> hungry{nullptr};  // while it sleeps: what it may begin
   // How often it has gone from one thing to the next, for the watch (ult/watch.cc); a hint.
   std::atomic<std::uint32_t> steps{0};
+  std::atomic<const Batch*> inside{nullptr};  // what the running strand is inside of, likewise
   std::atomic<bool> wants_pieces{false};  // and whether it would do pieces of work of that batch
 
   // What it shows to others.
@@ -108,10 +113,15 @@ struct alignas(kCoreStride) Carrier {
   unsigned victim = 0;   // where it looked last for something to do
   unsigned glance = 0;   // and whether there is something
   bool counted = false;  // among the active ones
-  // Roost's flag for the thread (roost/roost.h, light threads): whether the running strand is
-  // inside a batch with light members. A byte of our own where there is no Roost.
-  unsigned char* light = nullptr;
-  unsigned char own_light = 0;
+  bool blocked_counted =
+      false;                   // it was, until its thread went to sleep in a strand that is blocked
+  std::uint32_t live = 0;      // strands that have begun a call, besides the root
+  std::uint32_t progress = 0;  // how often a strand has gone on that is not blocked
+  std::uint32_t yields = 0;
+  // What Roost is told of the running strand (roost/roost.h, light threads); one of our own where
+  // there is no Roost.
+  struct roost_light* light = nullptr;
+  struct roost_light own_light = {};
   std::atomic<std::uint32_t> thread{0};  // the roost_thread, or 0
   Exceptions* exceptions = nullptr;      // the thread's; null where there is no C++ runtime
   std::int32_t tid = 0;                  // the kernel's number
@@ -240,9 +250,9 @@ bool take_back(unsigned worker, Batch& batch, unsigned call);
 // the case that it waits by spinning: siblings on its carrier then run, and calls of that batch, or
 // those around it, are begun there. Returns what was said before.
 const Batch* set_inside(const Batch* batch);
-// What Roost calls in a strand that spins (roost_light_threads); also in the middle of a signal
-// handler, never in this library's own code.
-int let_other_run();
+// What Roost calls in a strand that waits in code of the program or of libc (roost_light_threads);
+// also in the middle of a signal handler, never in this library's own code.
+int light_event(int event);
 
 // ---- The whole process --------------------------------------------------------------------------
 

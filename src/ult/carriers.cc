@@ -52,7 +52,8 @@ void end_thread(void* argument) {
   auto* carrier = static_cast<Carrier*>(argument);
   if (carrier_ends) carrier_ends(*carrier);
   count_out(*carrier);
-  *carrier->light = 0;
+  *carrier->light = {};
+  carrier->inside.store(nullptr, std::memory_order_relaxed);
   carrier->light = &carrier->own_light;
   carrier->thread.store(0, std::memory_order_relaxed);
   here = {};
@@ -79,7 +80,7 @@ Carrier& become_carrier() {
   carrier->thread.store(host::own_thread(), std::memory_order_relaxed);
   carrier->tid = kernel::gettid();
   carrier->exceptions = __cxa_get_globals ? __cxa_get_globals() : nullptr;
-  carrier->light = host::light_flag(carrier->own_light);
+  carrier->light = host::light_state(carrier->own_light);
   carrier->current = &carrier->root;
   carrier->victim = carrier->glance = carrier->index;
   here.carrier = carrier;
@@ -233,6 +234,7 @@ void reset_after_fork() {
     own->woken.store(nullptr, std::memory_order_relaxed);
     own->current->signalled.store(false, std::memory_order_relaxed);
     own->current->inside = nullptr;
+    own->live = own->current == &own->root ? 0 : 1;
   }
   // Nobody shows anything any more; the other threads' records are not used again.
   for (unsigned i = 0; i < carriers_count(); ++i) {
@@ -246,7 +248,7 @@ void reset_after_fork() {
   if (Carrier* own = here.carrier) {
     own->thread.store(host::own_thread(), std::memory_order_relaxed);
     own->tid = kernel::gettid();
-    own->light = host::light_flag(own->own_light);
+    own->light = host::light_state(own->own_light);
   }
   watch_after_fork();
 }

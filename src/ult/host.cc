@@ -8,9 +8,6 @@
 #include "ult/carrier.h"
 #include "ult/kernel.h"
 
-#define ROOST_OPTIONAL
-#include "roost/roost.h"
-
 namespace roost::ult::host {
 namespace {
 
@@ -74,12 +71,12 @@ extern char __ehdr_start __attribute__((visibility("hidden")));
 extern char etext __attribute__((visibility("hidden")));
 }
 
-unsigned char* light_flag(unsigned char& own) {
+struct roost_light* light_state(struct roost_light& own) {
   static constinit std::atomic<bool> registered{false};
-  if (!roost_light_flag || !own_thread()) return &own;
+  if (!roost_light_state || !own_thread()) return &own;
   if (!registered.exchange(true, std::memory_order_relaxed))
-    roost_light_threads(let_other_run, &__ehdr_start, &etext);
-  return roost_light_flag();
+    roost_light_threads(light_event, &__ehdr_start, &etext);
+  return roost_light_state();
 }
 
 bool suspect(std::uint32_t thread) { return thread && roost_suspect && roost_suspect(thread) == 0; }

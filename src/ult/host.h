@@ -10,6 +10,9 @@
 
 #include "ult/sleep_word.h"
 
+#define ROOST_OPTIONAL  // what is not there is null
+#include "roost/roost.h"
+
 namespace roost::ult {
 
 // How a carrier's thread sleeps.
@@ -33,9 +36,8 @@ bool core_to_spare(unsigned active);
 
 // The caller's roost_thread, 0 if it has none.
 std::uint32_t own_thread();
-// The byte by which Roost knows that the calling thread runs light threads; `own` where it does not
-// schedule the thread.
-unsigned char* light_flag(unsigned char& own);
+// Where Roost is told of the calling thread's strands; `own` where it does not schedule the thread.
+struct roost_light* light_state(struct roost_light& own);
 // Has Roost look whether a thread waits by spinning. False if nobody can.
 bool suspect(std::uint32_t thread);
 // The calling thread runs seldom and may never wait for a core.

@@ -5,6 +5,7 @@
 // microseconds. Libc's entry points are what Roost sees. errno stays what it was.
 #pragma once
 
+#include <fcntl.h>
 #include <linux/futex.h>
 #include <sched.h>
 #include <sys/syscall.h>
@@ -14,6 +15,7 @@
 #include <cstdint>
 #include <ctime>
 
+#include "base/text.h"
 #include "base/types.h"
 
 namespace roost::ult::kernel {
@@ -57,6 +59,23 @@ inline Nanoseconds cpu_time(std::int32_t tid) {
   auto clock = static_cast<clockid_t>((~static_cast<unsigned>(tid) << 3) | kPerThreadScheduled);
   if (clock_gettime(clock, &t) != 0) return 0;
   return static_cast<Nanoseconds>(t.tv_sec) * 1'000'000'000 + static_cast<Nanoseconds>(t.tv_nsec);
+}
+
+// Whether a thread of this process waits in the kernel rather than running or being about to. For
+// threads that may open files.
+inline bool is_asleep(std::int32_t tid) {
+  KeepErrno keep;
+  Text<48> name("/proc/self/task/");
+  name << static_cast<std::uint32_t>(tid) << "/stat";
+  int file = open(name.c_str(), O_RDONLY | O_CLOEXEC);
+  if (file < 0) return false;
+  char text[128];
+  long length = read(file, text, sizeof text);
+  close(file);
+  // "TID (NAME) STATE ...", where a name may contain anything.
+  for (long i = length - 3; i >= 0; --i)
+    if (text[i] == ')') return text[i + 1] == ' ' && text[i + 2] == 'S';
+  return false;
 }
 
 inline void write_error(const char* text, std::size_t length) {

@@ -13,59 +13,56 @@ constexpr long kTick = 2'000'000;               // ns
 constexpr unsigned kQuietTicks = 50;            // without light strands before it sleeps
 constexpr Nanoseconds kSuspicious = 1'000'000;  // CPU time a strand has used at a stretch: asked
 constexpr Nanoseconds kHopeless = 8'000'000;    // and where asking has not helped
+constexpr Nanoseconds kAsleep = 20'000'000;     // time a thread sleeps inside a batch
 constexpr unsigned kMaxWatched = 1024;          // carriers
 constexpr std::size_t kStack = 64 * 1024;
 
-enum : std::uint32_t { kNone, kAwake, kAsleep };
-constinit std::atomic<std::uint32_t> state{kNone};
+enum class State : std::uint32_t { none, awake, asleep };
+constinit std::atomic<State> state{State::none};
 
-// A carrier that has not gone on: since which CPU time of its thread. One that had no CPU is not
-// stuck.
+// A carrier that has not gone on: since when, by the CPU time of its thread and by the clock. One
+// that had no CPU is not stuck.
 struct Seen {
   std::uint32_t steps;
-  Nanoseconds since;
-  bool helped;
+  Nanoseconds used;
+  Nanoseconds at;
 };
 Seen seen[kMaxWatched];
 
-bool inside_light_batch(const Carrier& carrier) {
-  return *static_cast<volatile unsigned char*>(carrier.light) != 0;
-}
-
-// Calls that nobody has begun, of any carrier.
-bool calls_are_open() {
-  unsigned n = carriers_count();
-  for (unsigned i = 0; i < n; ++i) {
-    for (const std::atomic<Batch*>& slot : carrier_at(i)->open) {
-      Batch* batch = slot.load(std::memory_order_acquire);
-      if (batch && batch->tickets.left()) return true;
-    }
-  }
+// Calls that nobody has begun, of the batch or of those around it.
+bool calls_are_open(const Batch* batch) {
+  for (; batch; batch = batch->parent.load(std::memory_order_relaxed))
+    if (batch->tickets.left()) return true;
   return false;
 }
 
-// One more worker than there are, which finds open calls by itself.
-void add_worker() { ensure_workers(workers_count() + 1); }
+// Stuck for good, for all we can do: spinning where asking has not helped, or asleep in a call that
+// does not let siblings run.
+bool is_stuck(const Carrier& carrier, const Seen& since, Nanoseconds used, Nanoseconds now) {
+  if (used - since.used >= kHopeless) return true;
+  return now - since.at >= kAsleep && kernel::is_asleep(carrier.tid);
+}
 
 // Whether there are strands inside light batches.
 bool look() {
   bool any = false;
   unsigned n = carriers_count();
+  Nanoseconds now = kernel::now();
   for (unsigned i = 0; i < n && i < kMaxWatched; ++i) {
     Carrier& carrier = *carrier_at(i);
-    if (!inside_light_batch(carrier)) continue;
+    const Batch* inside = carrier.inside.load(std::memory_order_relaxed);
+    if (!inside) continue;
     any = true;
     Seen& it = seen[i];
     std::uint32_t steps = carrier.steps.load(std::memory_order_relaxed);
     Nanoseconds used = kernel::cpu_time(carrier.tid);
-    if (steps != it.steps) it = {steps, used, false};
-    Nanoseconds stuck = used - it.since;
-    if (stuck < kSuspicious || used < it.since) continue;
-    if (stuck < kHopeless) {
+    if (steps != it.steps || used < it.used) it = {steps, used, now};
+    Nanoseconds spent = used - it.used;
+    if (spent >= kSuspicious && spent < kHopeless) {
       host::suspect(carrier.thread.load(std::memory_order_relaxed));
-    } else if (!it.helped && calls_are_open()) {
-      it.helped = true;
-      add_worker();
+    } else if (calls_are_open(inside) && is_stuck(carrier, it, used, now)) {
+      ensure_workers(workers_count() + 1);  // it finds a call by itself, if not the one needed here
+      it = {steps, used, now};
     }
   }
   return any;
@@ -79,9 +76,10 @@ void* watch_main(void*) {
     quiet = look() ? 0 : quiet + 1;
     if (quiet < kQuietTicks) continue;
     // [watch-1] A batch opened after this wakes it; one opened before is seen by this look.
-    state.store(kAsleep, std::memory_order_seq_cst);
-    if (look()) state.store(kAwake, std::memory_order_relaxed);
-    while (state.load(std::memory_order_acquire) == kAsleep) kernel::futex_wait(&state, kAsleep);
+    state.store(State::asleep, std::memory_order_seq_cst);
+    if (look()) state.store(State::awake, std::memory_order_relaxed);
+    while (state.load(std::memory_order_acquire) == State::asleep)
+      kernel::futex_wait(&state, static_cast<std::uint32_t>(State::asleep));
     quiet = 0;
   }
 }
@@ -89,14 +87,15 @@ void* watch_main(void*) {
 }  // namespace
 
 void watch() {
-  std::uint32_t now = state.load(std::memory_order_relaxed);  // [watch-1] after a fence of show()
-  if (__builtin_expect(now == kAwake, 1)) return;
-  if (!state.compare_exchange_strong(now, kAwake, std::memory_order_seq_cst)) return;
-  if (now == kAsleep) kernel::futex_wake_one(&state);
-  if (now == kNone && !host::start_thread(watch_main, nullptr, kStack))
-    state.store(kNone, std::memory_order_relaxed);  // the system is out of threads: asked again
+  State now = state.load(std::memory_order_relaxed);  // [watch-1] after a fence of show()
+  if (__builtin_expect(now == State::awake, 1)) return;
+  if (!state.compare_exchange_strong(now, State::awake, std::memory_order_seq_cst)) return;
+  if (now == State::asleep) kernel::futex_wake_one(&state);
+  if (now == State::none && !host::start_thread(watch_main, nullptr, kStack))
+    state.store(State::none,
+                std::memory_order_relaxed);  // the system is out of threads: asked again
 }
 
-void watch_after_fork() { state.store(kNone, std::memory_order_relaxed); }
+void watch_after_fork() { state.store(State::none, std::memory_order_relaxed); }
 
 }  // namespace roost::ult

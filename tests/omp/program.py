@@ -11,6 +11,7 @@ Comments among the first lines of a source may say, each on a line of its own:
     // object: support/x.c other       linked with it, built by the same or another compiler
     // library: support/x.c same       a shared object whose path is an argument of the program;
     //                                 with `linked` at the end, linked instead
+    // scheduler: roost                run under Roost only, with all values of OMP_NUM_THREADS
     // reason: ...                     why there is an exception
 """
 
@@ -22,7 +23,8 @@ THREADS = (1, 2, 7, 64)
 TIME_LIMIT_SECONDS = 60
 SUFFIXES = (".c", ".cc", ".f90")
 HEAD_LINES = 25
-DIRECTIVE = re.compile(r"^\s*(?://|!)\s*(compilers|threads|env|flags|limit|reference|object|library)"
+DIRECTIVE = re.compile(r"^\s*(?://|!)\s*(compilers|threads|env|flags|limit|reference|object|library|"
+                       r"scheduler)"
                        r":\s*(.*?)\s*$")
 
 
@@ -34,6 +36,7 @@ class Program:
     env: dict[str, str] = field(default_factory=dict)
     flags: list[str] = field(default_factory=list)
     limit: float = TIME_LIMIT_SECONDS
+    only_under_roost: bool = False
     reference: list[str] = field(default_factory=list)  # empty: all
     objects: list[tuple[Path, str]] = field(default_factory=list)
     libraries: list[tuple[Path, str, bool]] = field(default_factory=list)
@@ -76,6 +79,10 @@ def understand(program: Program, what: str, words: list[str]) -> None:
         program.flags += words
     elif what == "limit":
         program.limit = float(words[0])
+    elif what == "scheduler":
+        if words != ["roost"]:
+            raise ValueError(words)
+        program.only_under_roost = True
     elif what == "reference":
         program.reference = words
     elif what == "object":

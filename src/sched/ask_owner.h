@@ -1,0 +1,25 @@
+// Asking a thread by a signal whether it only waits by spinning (preload/nudge.cc).
+#pragma once
+
+#include "os/sys.h"
+#include "sched/ledger.h"
+
+namespace roost {
+
+// Sends `signal` to the thread if it owns `core` and does not block the signal. True if it was
+// sent; record.nudged is 0 again once it has arrived.
+//
+// [nudge-1] It must not interrupt a call of the program's: a thread that leaves its core to wait
+// sees that a signal is on its way and lets it pass first, or we see that it has left.
+inline bool ask_owner(ThreadRecord<RealWorld>& record, CoreIndex core, int pid, int tid,
+                      int signal) {
+  if (signal == 0 || os::signal_blocked(pid, tid, signal)) return false;
+  record.nudged.store(1, std::memory_order_seq_cst);
+  RealWorld::fence();
+  std::uint32_t word = record.state.load(std::memory_order_seq_cst);
+  if ((word & ~kPermit) == running_on(core) && os::tgkill(pid, tid, signal) == 0) return true;
+  record.nudged.store(0, std::memory_order_relaxed);
+  return false;
+}
+
+}  // namespace roost

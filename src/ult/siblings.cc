@@ -1,0 +1,121 @@
+// What a strand does for its siblings while it waits in a call that is not this library's: in a
+// loop of the program, or in libc.
+#include "ult/strands.h"
+
+namespace roost::ult {
+namespace {
+
+// Begins a call of the batches around the running strand, the innermost first, and comes back when
+// somebody goes on with the strand. False if there is none.
+bool begin_call_around(Carrier& own) {
+  for (const Batch* batch = own.current->inside; batch;
+       batch = batch->parent.load(std::memory_order_relaxed)) {
+    Call call;
+    if (!find_call(own, batch, call)) continue;
+    queue_self(own);
+    begin_on_fresh_strand(own, call, batch);
+    return true;
+  }
+  return false;
+}
+
+int yields(Carrier& own) {
+  // Calls first: strands that spin are ready all the time.
+  if (begin_call_around(own)) return 1;
+  Strand* woken = next_ready(own);
+  if (woken == own.current) woken = next_ready(own);
+  if (!woken) return 0;
+  queue_self(own);
+  switch_to(own, woken);
+  return 1;
+}
+
+int spins(Carrier& own) {
+  const Batch* inside = own.current->inside;
+  if (inside) inside->spins.store(true, std::memory_order_relaxed);
+  return yields(own);
+}
+
+// The next strand to go on that is not known to wait still, or null. What is woken elsewhere
+// meanwhile is found after the sleep is announced.
+Strand* next_that_may_go_on(Carrier& own) {
+  collect_woken(own);
+  StrandQueue waiting;
+  Strand* found = nullptr;
+  while (Strand* strand = own.ready.pop()) {
+    if (strand == own.current) {  // woken for a wait around this one
+      went_on(*strand);
+    } else if (strand->blocked && strand->looked == own.progress) {
+      waiting.push(strand);
+    } else {
+      went_on(*strand);
+      found = strand;
+      break;
+    }
+  }
+  while (Strand* strand = waiting.pop()) own.ready.push(strand);
+  return found;
+}
+
+void end_sleep(Carrier& own) {
+  own.sleeper.word.cancel();
+  if (own.blocked_counted) count_in(own);
+  own.blocked_counted = false;
+}
+
+// [block-1] 0: nothing else can go on; the thread may sleep, and who makes a strand of this carrier
+// ready ends that.
+int blocks(Carrier& own, bool has_looked) {
+  Strand* self = own.current;
+  if (!has_looked) {
+    end_sleep(own);
+    ++own.progress;
+  }
+  self->blocked = true;
+  self->looked = own.progress;
+  for (;;) {
+    if (begin_call_around(own)) return 1;
+    if (Strand* other = next_that_may_go_on(own)) {
+      queue_self(own);
+      switch_to(own, other);
+      return 1;
+    }
+    own.sleeper.thread.store(host::own_thread(), std::memory_order_relaxed);
+    own.sleeper.word.announce();  // [sleep-1]
+    if (!own.woken.load(std::memory_order_seq_cst)) break;
+    own.sleeper.word.cancel();
+  }
+  own.blocked_counted = own.counted;
+  count_out(own);
+  return 0;
+}
+
+void goes_on(Carrier& own) {
+  end_sleep(own);
+  own.current->blocked = false;
+  ++own.progress;
+}
+
+}  // namespace
+
+int light_event(int event) {
+  Carrier* own = here.carrier;
+  if (!own) return 0;
+  switch (event) {
+    case ROOST_LIGHT_SPINS:
+      return spins(*own);
+    case ROOST_LIGHT_BLOCKS:
+      return blocks(*own, false);
+    case ROOST_LIGHT_LOOKED:
+      return blocks(*own, true);
+    case ROOST_LIGHT_YIELDS:
+      return yields(*own);
+    case ROOST_LIGHT_GOES_ON:
+      goes_on(*own);
+      return 0;
+    default:
+      return 0;
+  }
+}
+
+}  // namespace roost::ult

@@ -1,0 +1,206 @@
+// Ready strands, switching between them, and strands of their own for calls.
+#include "ult/strands.h"
+
+#include "ult/context.h"
+#include "ult/kernel.h"
+
+namespace roost::ult {
+
+constinit std::atomic<std::size_t> light_stack_bytes{std::size_t{1} << 20};
+
+// ---- Ready strands ------------------------------------------------------------------------------
+
+void make_ready(Strand* strand) {
+  // [signal-1] If it is signalled already, it has not looked yet: it will see what we have changed.
+  if (strand->signalled.exchange(true, std::memory_order_acq_rel)) return;
+  Carrier& carrier = *strand->carrier;
+  if (&carrier == here.carrier) {
+    carrier.ready.push(strand);
+    return;
+  }
+  Strand* head = carrier.woken.load(std::memory_order_relaxed);
+  do {
+    strand->next = head;
+  } while (!carrier.woken.compare_exchange_weak(head, strand, std::memory_order_release,
+                                                std::memory_order_relaxed));
+  host::wake(carrier.sleeper);
+}
+
+void collect_woken(Carrier& carrier) {
+  if (!carrier.woken.load(std::memory_order_relaxed)) return;
+  Strand* oldest = oldest_first(carrier.woken.exchange(nullptr, std::memory_order_acquire));
+  while (oldest) {
+    Strand* younger = oldest->next;
+    carrier.ready.push(oldest);
+    oldest = younger;
+  }
+}
+
+Strand* next_ready(Carrier& carrier) {
+  collect_woken(carrier);
+  Strand* strand = carrier.ready.pop();
+  if (strand) went_on(*strand);
+  return strand;
+}
+
+void queue_self(Carrier& carrier) {
+  Strand* self = carrier.current;
+  if (!self->signalled.exchange(true, std::memory_order_acq_rel)) carrier.ready.push(self);
+}
+
+void WaitList::take_and_wake() {
+  waiters_.take_all([](Strand* strand) { make_ready(strand); });
+}
+
+// ---- Switching ----------------------------------------------------------------------------------
+
+void show_running(Carrier& carrier) {
+  const Strand* strand = carrier.current;
+  volatile struct roost_light& light = *carrier.light;  // of others' code on this thread
+  light.flag = !strand->inside ? 0 : carrier.live ? 2 : 1;
+  light.self = strand == &carrier.root ? nullptr : strand;
+  carrier.inside.store(strand->inside, std::memory_order_relaxed);
+}
+
+namespace {
+
+// On the new strand, right after a switch.
+void arrive(Carrier& carrier) {
+  if (Strand* retired = carrier.retired) {
+    carrier.retired = nullptr;
+    retired->next = carrier.spare;
+    carrier.spare = retired;
+  }
+  step(carrier);
+  show_running(carrier);
+}
+
+}  // namespace
+
+void switch_to(Carrier& carrier, Strand* to) {
+  kernel::KeepErrno keep;
+  Strand* from = carrier.current;
+  from->local = here.local;
+  here.local = to->local;
+  carrier.current = to;
+  if (!to->blocked) ++carrier.progress;
+  if (Exceptions* exceptions = carrier.exceptions) {
+    from->exceptions = *exceptions;
+    *exceptions = to->exceptions;
+  }
+  roost_ult_switch(&from->stack_pointer, to->stack_pointer);
+  arrive(carrier);
+}
+
+// ---- Strands for calls --------------------------------------------------------------------------
+
+namespace {
+
+// Forgets that the strand was woken, by a wait that is over: it must be in no queue when it is
+// given a new call.
+void settle(Carrier& carrier, Strand& strand) {
+  while (strand.signalled.load(std::memory_order_acquire)) {
+    collect_woken(carrier);  // whoever signals it is about to put it there
+    StrandQueue others;
+    while (Strand* ready = carrier.ready.pop()) {
+      if (ready == &strand) {
+        strand.signalled.store(false, std::memory_order_relaxed);
+      } else {
+        others.push(ready);
+      }
+    }
+    carrier.ready = others;
+    cpu_pause();
+  }
+}
+
+// The next call for a strand that has done its own, in place; switches to woken strands first, and
+// then returns when the strand was given a new call.
+void next_call(Carrier& carrier, Strand& strand) {
+  Patience patience;
+  settle(carrier, strand);
+  for (;;) {
+    if (Strand* woken = next_ready(carrier)) {
+      carrier.retired = &strand;
+      --carrier.live;
+      switch_to(carrier, woken);
+      return;
+    }
+    Call call;
+    if (find_call(carrier, strand.under, call)) {
+      strand.batch = call.batch;
+      strand.call = call.number;
+      return;
+    }
+    bool pieces = strand.under && strand.under->assist;
+    if (pieces && strand.under->pieces.load(std::memory_order_relaxed))
+      strand.under->assist(strand.under);
+    idle(carrier, strand.under, pieces, patience);
+  }
+}
+
+void strand_main(void* argument) {
+  Strand& strand = *static_cast<Strand*>(argument);
+  Carrier& carrier = *strand.carrier;
+  arrive(carrier);
+  for (;;) {
+    strand.batch->run(strand.batch, strand.call);
+    next_call(carrier, strand);
+  }
+}
+
+Strand* fresh_strand(Carrier& carrier) {
+  if (Strand* strand = carrier.spare) {
+    carrier.spare = strand->next;
+    return strand;
+  }
+  auto* strand = permanent_array<Strand>(1);
+  if (!strand) out_of_memory("a light thread");
+  new (strand) Strand;
+  strand->carrier = &carrier;
+  strand->stack = map_stack(light_stack_bytes.load(std::memory_order_relaxed));
+  if (!strand->stack.low) out_of_memory("the stack of a light thread");
+  strand->stack_pointer = prepare_context(strand->stack.top(), strand_main, strand);
+  return strand;
+}
+
+}  // namespace
+
+void begin_on_fresh_strand(Carrier& carrier, const Call& call, const Batch* under) {
+  Strand* strand = fresh_strand(carrier);
+  strand->batch = call.batch;
+  strand->call = call.number;
+  strand->under = under;
+  strand->local = nullptr;
+  strand->exceptions = {};
+  strand->inside = nullptr;
+  ++carrier.live;
+  switch_to(carrier, strand);
+}
+
+void suspend(const Batch* under, bool pieces) {
+  Carrier& carrier = *here.carrier;
+  Strand* self = carrier.current;
+  Patience patience;
+  for (;;) {
+    Call call;
+    // Calls and pieces of the batch that is waited for come first: once this strand is suspended,
+    // its carrier may have only strands that may not begin them, and so may all others.
+    if (pieces && under->pieces.load(std::memory_order_relaxed)) return;
+    if (under && under != &kAnything && take_of(*const_cast<Batch*>(under), under, call)) {
+      begin_on_fresh_strand(carrier, call, under);
+      return;
+    }
+    if (Strand* woken = next_ready(carrier)) {
+      if (woken != self) switch_to(carrier, woken);
+      return;  // either way this strand was taken from the ready ones
+    }
+    if (find_call(carrier, under, call)) {
+      begin_on_fresh_strand(carrier, call, under);
+      return;
+    }
+    idle(carrier, under, pieces, patience);
+  }
+}
+
+}  // namespace roost::ult
