@@ -6,7 +6,7 @@
 namespace roost::cli {
 
 bool wants_own_openmp(const std::optional<std::string>& mode, const Lookup& lookup) {
-  if (!mode || mode == "host") return false;
+  if (mode == "host") return false;
   if (mode == "roost") return true;
   const char* offload = lookup("OMP_TARGET_OFFLOAD");
   const char* tools = lookup("OMP_TOOL_LIBRARIES");

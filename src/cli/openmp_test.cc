@@ -15,7 +15,7 @@ bool wants(const std::optional<std::string>& mode, std::map<std::string, std::st
   });
 }
 
-TEST(OpenMp, of_the_host_is_the_default) { EXPECT_FALSE(wants({}, {})); }
+TEST(OpenMp, of_roost_is_the_default) { EXPECT_TRUE(wants({}, {})); }
 
 TEST(OpenMp, of_roost_is_taken_where_it_can_be) {
   EXPECT_TRUE(wants("auto", {}));
