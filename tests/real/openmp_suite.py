@@ -27,7 +27,7 @@ def suites(context: Context):
     ours = str(context.build_dir / "lib" / "roost" / "omp")
 
     def numpy(folders: list[str]) -> Outcome:
-        env = {**os.environ, "OMP_NUM_THREADS": "4", "LD_LIBRARY_PATH": ":".join(folders)}
+        env = {**os.environ, "OMP_NUM_THREADS": "2", "LD_LIBRARY_PATH": ":".join(folders)}
         return context.plain([PYTHON, "-c", NUMPY], timeout=TIMEOUT, cwd=INPUTS, env=env)
 
     plain, named = numpy(blas), numpy([ours, *blas])
