@@ -6,6 +6,7 @@
 #include "ult/carriers.h"
 #include "ult/context.h"
 #include "ult/kernel.h"
+#include "ult/overflow.h"
 
 namespace roost::ult {
 
@@ -206,6 +207,7 @@ bool any_call(const Batch* under) {
 void strand_main(void* argument);
 
 Strand* fresh_strand(Carrier& carrier) {
+  if (__builtin_expect(!carrier.watched_for_overflow, 0)) watch_for_overflow(carrier);
   if (Strand* strand = carrier.spare) {
     carrier.spare = strand->next;
     return strand;
@@ -340,7 +342,7 @@ const Batch* set_inside(const Batch* batch) {
 
 int let_other_run() {
   Carrier* own = here.carrier;
-  if (!own) return 0;
+  if (!own || on_alternate_stack(*own)) return 0;
   Strand* self = own->current;
   if (self->inside) self->inside->spins.store(true, std::memory_order_relaxed);
   // Calls first: all strands of a team that spins are ready all the time.

@@ -105,9 +105,11 @@ struct alignas(kCoreStride) Carrier {
   Strand* retired = nullptr;  // left by the switch under way: free once it is over
   Strand* spare = nullptr;    // stacks for calls to come
   unsigned index = 0;
-  unsigned victim = 0;   // where it looked last for something to do
-  unsigned glance = 0;   // and whether there is something
-  bool counted = false;  // among the active ones
+  unsigned victim = 0;                // where it looked last for something to do
+  unsigned glance = 0;                // and whether there is something
+  bool counted = false;               // among the active ones
+  bool watched_for_overflow = false;  // its thread, and then perhaps on this stack (ult/overflow.h)
+  Stack alternate;
   // Roost's flag for the thread (roost/roost.h, light threads): whether the running strand is
   // inside a batch with light members. A byte of our own where there is no Roost.
   unsigned char* light = nullptr;
@@ -241,7 +243,7 @@ bool take_back(unsigned worker, Batch& batch, unsigned call);
 // those around it, are begun there. Returns what was said before.
 const Batch* set_inside(const Batch* batch);
 // What Roost calls in a strand that spins (roost_light_threads); also in the middle of a signal
-// handler, never in this library's own code.
+// handler, never in this library's own code. 0 if no other has run.
 int let_other_run();
 
 // ---- The whole process --------------------------------------------------------------------------

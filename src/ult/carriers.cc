@@ -4,6 +4,7 @@
 #include <pthread.h>
 
 #include "ult/kernel.h"
+#include "ult/overflow.h"
 #include "ult/spin_lock.h"
 #include "ult/watch.h"
 
@@ -52,6 +53,7 @@ void end_thread(void* argument) {
   auto* carrier = static_cast<Carrier*>(argument);
   if (carrier_ends) carrier_ends(*carrier);
   count_out(*carrier);
+  end_watch_for_overflow(*carrier);
   *carrier->light = 0;
   carrier->light = &carrier->own_light;
   carrier->thread.store(0, std::memory_order_relaxed);
