@@ -1,6 +1,9 @@
 // Opening and ending regions.
 #include "omp/team.h"
 
+#include <cstdlib>
+
+#include "base/text.h"
 #include "omp/affinity.h"
 #include "omp/levels.h"
 #include "omp/task_depend.h"
@@ -151,10 +154,40 @@ Root* take_spare_root() {
   return root;
 }
 
+// A thread that ends in code of a member, by pthread_exit or cancellation: others wait for that
+// member, and strands of the same carrier could not go on. All of this thread's stacks are still
+// there.
+void require_nobody_waits() {
+  auto* member = static_cast<Member*>(ult::here.local);
+  for (Team* team = member ? member->team : nullptr; team && team->opener;
+       team = team->opener->team) {
+    if (team->size == 1) continue;
+    Text<256> text(
+        "roost: a thread ends inside an OpenMP region, by pthread_exit or cancellation, ");
+    text << "and the other members of its team would wait for it for ever\n";
+    ult::kernel::write_error(text.c_str(), text.length());
+    std::abort();
+  }
+}
+
+// Gives back the teams of one that the thread was in, as they are: whatever they were at is torn.
+void leave_teams(Root& root) {
+  auto* member = static_cast<Member*>(ult::here.local);
+  for (Team* team = member ? member->team : nullptr; team && team->opener;) {
+    Team* outer = team->opener->team;
+    team->workshares.torn.store(true, std::memory_order_relaxed);
+    team->next = root.free_teams;
+    root.free_teams = team;
+    team = outer;
+  }
+}
+
 void end_root(ult::Carrier& carrier) {
+  require_nobody_waits();
   auto* root = static_cast<Root*>(carrier.user);
   if (!root) return;
   carrier.user = nullptr;
+  leave_teams(*root);
   // A thread that leaves tasks behind leaves its root with them.
   if (root->team.unfinished.load(std::memory_order_relaxed)) return;
   forget_threadprivate(root->member.gtid);

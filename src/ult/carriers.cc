@@ -90,6 +90,7 @@ Carrier& become_carrier() {
 
 void* worker_main(void* argument) {
   Carrier& carrier = become_carrier();
+  call_at_end(carrier);  // it ends only if a call ends it
   static_cast<std::atomic<Carrier*>*>(argument)->store(&carrier, std::memory_order_release);
   work_for_ever(carrier);
 }
