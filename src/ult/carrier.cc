@@ -116,6 +116,7 @@ void show_inside(Carrier& carrier) {
 
 // On the new strand, right after a switch.
 void arrive(Carrier& carrier) {
+  fibre_arrives(carrier);
   if (Strand* retired = carrier.retired) {
     carrier.retired = nullptr;
     retired->next = carrier.spare;
@@ -134,6 +135,7 @@ void switch_to(Carrier& carrier, Strand* to) {
     from->exceptions = *exceptions;
     *exceptions = to->exceptions;
   }
+  fibre_leaves(carrier, *from, *to);
   roost_ult_switch(&from->stack_pointer, to->stack_pointer);
   arrive(carrier);
 }

@@ -21,6 +21,7 @@
 #include "ult/batch.h"
 #include "ult/host.h"
 #include "ult/memory.h"
+#include "ult/sanitizer.h"
 #include "ult/wait_list.h"
 
 namespace roost::ult {
@@ -50,6 +51,7 @@ struct Strand {
   unsigned call = 0;
   const Batch* under = nullptr;
   Stack stack;
+  Fibre fibre;
 };
 
 // What the calling thread is; the carrier is null until attach().
@@ -104,6 +106,7 @@ struct alignas(kCoreStride) Carrier {
   StrandQueue ready;
   Strand* retired = nullptr;  // left by the switch under way: free once it is over
   Strand* spare = nullptr;    // stacks for calls to come
+  Strand* left = nullptr;     // by the switch under way, for sanitizers
   unsigned index = 0;
   unsigned victim = 0;                // where it looked last for something to do
   unsigned glance = 0;                // and whether there is something

@@ -78,6 +78,8 @@ Carrier& become_carrier() {
   if (!carrier) out_of_memory("a thread's record");
   carrier->root.carrier = carrier;
   carrier->root.inside = nullptr;
+  look_for_sanitizers();
+  carrier->root.fibre = {};
   carrier->thread.store(host::own_thread(), std::memory_order_relaxed);
   carrier->tid = kernel::gettid();
   carrier->exceptions = __cxa_get_globals ? __cxa_get_globals() : nullptr;
