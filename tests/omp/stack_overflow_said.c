@@ -3,12 +3,11 @@
 // threads: 2
 // reference: no
 // reason: it is about light threads
-#include <pthread.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 
-#include "expect.h"
+#include "light.h"
 
 enum { HANDLED = 7, NO_LIGHT_THREAD = 8 };
 
@@ -30,29 +29,8 @@ static void fault_elsewhere(void) {
   *nowhere = 1;
 }
 
-static int on_light_stack(void) {
-  pthread_attr_t attributes;
-  void* low;
-  size_t bytes;
-  char here;
-  if (pthread_getattr_np(pthread_self(), &attributes) != 0) abort();
-  pthread_attr_getstack(&attributes, &low, &bytes);
-  pthread_attr_destroy(&attributes);
-  return &here < (char*)low || &here >= (char*)low + bytes;
-}
-
-// Has one light thread of a region call `function`. All members have begun by then, so those beyond
-// the OS threads are light.
-static void in_light_thread(void (*function)(void)) {
-  int size = 4 * omp_get_num_procs() + 1, one = 0;
-#pragma omp parallel num_threads(size)
-  {
-    int light = on_light_stack();
-#pragma omp barrier
-    if (light && add(&one, 1) == 1) function();
-#pragma omp barrier
-  }
-  if (!one) _exit(NO_LIGHT_THREAD);
+static void in_light(void (*function)(void)) {
+  if (!in_light_thread(function)) _exit(NO_LIGHT_THREAD);
 }
 
 static void exit_in_handler(int signal) { _exit(signal == SIGSEGV ? HANDLED : 1); }
@@ -64,31 +42,31 @@ static void nothing(void) {}
 
 // ---- What children do ---------------------------------------------------------------------------
 
-static void with_default(void) { in_light_thread(overflow); }
+static void with_default(void) { in_light(overflow); }
 static void with_handler_before(void) {
   handle();
-  in_light_thread(overflow);
+  in_light(overflow);
 }
 static void with_handler_after(void) {
-  in_light_thread(nothing);
+  in_light(nothing);
   handle();
-  in_light_thread(overflow);
+  in_light(overflow);
 }
-static void with_another_fault(void) { in_light_thread(fault_elsewhere); }
+static void with_another_fault(void) { in_light(fault_elsewhere); }
 static void with_another_fault_handled(void) {
   handle();
-  in_light_thread(fault_elsewhere);
+  in_light(fault_elsewhere);
 }
 static void with_a_signal(void) {
-  in_light_thread(nothing);
+  in_light(nothing);
   kill(getpid(), SIGSEGV);
   pause();
 }
 static void with_a_signal_ignored(void) {
   signal(SIGSEGV, SIG_IGN);
-  in_light_thread(nothing);
+  in_light(nothing);
   kill(getpid(), SIGSEGV);
-  in_light_thread(nothing);
+  in_light(nothing);
 }
 
 // Runs it in a child. Returns how that ended, and what it said.
