@@ -116,7 +116,6 @@ void show_inside(Carrier& carrier) {
 
 // On the new strand, right after a switch.
 void arrive(Carrier& carrier) {
-  fibre_arrives(carrier);
   if (Strand* retired = carrier.retired) {
     carrier.retired = nullptr;
     retired->next = carrier.spare;
@@ -135,8 +134,11 @@ void switch_to(Carrier& carrier, Strand* to) {
     from->exceptions = *exceptions;
     *exceptions = to->exceptions;
   }
-  fibre_leaves(carrier, *from, *to);
-  roost_ult_switch(&from->stack_pointer, to->stack_pointer);
+  if (sanitizer::present()) {
+    sanitizer::switch_to(carrier, *from, *to);
+  } else {
+    roost_ult_switch(&from->stack_pointer, to->stack_pointer);
+  }
   arrive(carrier);
 }
 
@@ -220,6 +222,7 @@ Strand* fresh_strand(Carrier& carrier) {
   strand->carrier = &carrier;
   strand->stack = map_stack(light_stack_bytes.load(std::memory_order_relaxed));
   if (!strand->stack.low) out_of_memory("the stack of a light thread");
+  introduce_stack(strand->stack);
   strand->stack_pointer = prepare_context(strand->stack.top(), strand_main, strand);
   return strand;
 }
@@ -287,6 +290,7 @@ void next_call(Carrier& carrier, Strand& strand) {
 void strand_main(void* argument) {
   Strand& strand = *static_cast<Strand*>(argument);
   Carrier& carrier = *strand.carrier;
+  fibre_begins(carrier);
   arrive(carrier);
   for (;;) {
     strand.batch->run(strand.batch, strand.call);

@@ -2,6 +2,13 @@
 #include "ult/sanitizer.h"
 
 #include "ult/carrier.h"
+#include "ult/context.h"
+
+#if __has_include(<valgrind/valgrind.h>)
+#include <valgrind/valgrind.h>
+#else
+#define VALGRIND_STACK_REGISTER(low, high) (void)0
+#endif
 
 extern "C" {
 // sanitizer/common_interface_defs.h
@@ -21,6 +28,8 @@ namespace roost::ult {
 
 constinit std::atomic<bool> sanitized{false};
 
+void introduce_stack(const Stack& stack) { VALGRIND_STACK_REGISTER(stack.bottom(), stack.top()); }
+
 void look_for_sanitizers() {
   bool address = __sanitizer_start_switch_fiber && __sanitizer_finish_switch_fiber;
   bool thread = __tsan_get_current_fiber && __tsan_create_fiber && __tsan_switch_to_fiber;
@@ -29,6 +38,7 @@ void look_for_sanitizers() {
 
 namespace sanitizer {
 
+namespace {
 void leave(Carrier& own, Strand& from, Strand& to) {
   own.left = &from;
   if (to.stack.low) {
@@ -41,6 +51,13 @@ void leave(Carrier& own, Strand& from, Strand& to) {
   if (!from.fibre.context) from.fibre.context = __tsan_get_current_fiber();
   if (!to.fibre.context) to.fibre.context = __tsan_create_fiber(0);
   __tsan_switch_to_fiber(to.fibre.context, 0);
+}
+}  // namespace
+
+void switch_to(Carrier& own, Strand& from, Strand& to) {
+  leave(own, from, to);
+  roost_ult_switch(&from.stack_pointer, to.stack_pointer);
+  arrive(own);
 }
 
 void arrive(Carrier& own) {
