@@ -3,13 +3,14 @@
 
   tools/omp_symbols.py LIBROOST_OMP [LIBGOMP [LIBOMP]]
 
-Names that only say so loudly (src/omp/stubs.cc, weak symbols) are listed apart. Exit status 1 if a name
-is missing.
+Names that only say so loudly (src/omp/stubs.cc, weak symbols) are listed apart. The version nodes are
+compared with those of roost/omp beside the library. Exit status 1 if a name or a node is missing.
 """
 import glob
 import re
 import subprocess
 import sys
+from pathlib import Path
 
 # Internals, plug-ins and OpenACC: not for programs.
 NOT_OURS = re.compile(r"^(GOMP_PLUGIN_|GOACC_|acc_|ompd_|ompt_|___?kmp_|kmp_[a-f]_debug|kmp_diag"
@@ -28,12 +29,19 @@ def exported(path):
     return names
 
 
+def version_nodes(path):
+    """The versions a library defines."""
+    out = subprocess.run(["readelf", "-VW", path], check=True, capture_output=True, text=True).stdout
+    return set(re.findall(r"Flags: (?:none|WEAK)  Index: \d+  Cnt: \d+  Name: (\S+)", out))
+
+
 def main():
     if not 2 <= len(sys.argv) <= 4:
         sys.exit(__doc__)
     ours = exported(sys.argv[1])
     others = sys.argv[2:] or ["/usr/lib/x86_64-linux-gnu/libgomp.so.1",
                               *sorted(glob.glob("/usr/lib/llvm-*/lib/libomp.so.5"))]
+    named = Path(sys.argv[1]).parent / "roost" / "omp"
     missing = False
     for path in others:
         wanted = sorted(name for name in exported(path)
@@ -42,6 +50,10 @@ def main():
         loud = [name for name in wanted if ours.get(name)]
         missing |= bool(absent)
         print(f"{path}: {len(wanted)} names, {len(absent)} missing, {len(loud)} say that they are not known")
+        nodes = version_nodes(path) - version_nodes(named / Path(path).name)
+        missing |= bool(nodes)
+        for node in sorted(nodes):
+            print(f"  missing  version {node}")
         for name in absent:
             print(f"  missing  {name}")
         for name in loud:

@@ -116,6 +116,7 @@ void post(Member& member, Index&& index) {
   if (!loop.doacross) return;
   DoacrossShape& shape = loop.doacross->doacross;
   ProgressEntry entry = progress_entry(loop, index(0));
+  ult::happens_before(&shape);
   // [post-1] with all that the iteration did; no other member writes this entry.
   shape.progress[entry.number * shape.stride].store(progress_at(shape, entry.low, index),
                                                     std::memory_order_seq_cst);
@@ -134,9 +135,9 @@ void wait_for(Member& member, Index&& index) {
   std::uint64_t wanted = progress_at(shape, entry.low, index);
   std::atomic<std::uint64_t>& progress = shape.progress[entry.number * shape.stride];
   auto done = [&] { return progress.load(std::memory_order_acquire) >= wanted; };  // [post-1]
-  if (done()) return;
   auto ready = [&] { return done() || region_cancelled(*member.team); };
-  ult::wait_until(loop.doacross->gate(entry.number), {.under = member.team}, ready);
+  if (!done()) ult::wait_until(loop.doacross->gate(entry.number), {.under = member.team}, ready);
+  ult::happens_after(&shape);
 }
 
 }  // namespace roost::omp

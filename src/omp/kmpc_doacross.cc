@@ -80,6 +80,7 @@ ROOST_EXPORT void __kmpc_doacross_post(Ident*, std::int32_t, const std::int64_t*
   Workshare* workshare = self().loop.flags;
   if (!workshare) return;
   std::uint64_t flat = flat_number(workshare->doacross, at);
+  ult::happens_before(&workshare->doacross);
   // [flag-1] with all that the iteration did.
   workshare->doacross.progress[flat / kBits].fetch_or(std::uint64_t{1} << flat % kBits,
                                                       std::memory_order_seq_cst);
@@ -97,9 +98,9 @@ ROOST_EXPORT void __kmpc_doacross_wait(Ident*, std::int32_t, const std::int64_t*
   std::uint64_t flat = flat_number(shape, at);
   std::atomic<std::uint64_t>& word = shape.progress[flat / kBits];
   auto done = [&] { return word.load(std::memory_order_acquire) >> flat % kBits & 1; };  // [flag-1]
-  if (done()) return;
   auto ready = [&] { return done() || region_cancelled(*member.team); };
-  ult::wait_until(workshare->gate(flat), {.under = member.team}, ready);
+  if (!done()) ult::wait_until(workshare->gate(flat), {.under = member.team}, ready);
+  ult::happens_after(&shape);
 }
 
 ROOST_EXPORT void __kmpc_doacross_fini(Ident*, std::int32_t) {

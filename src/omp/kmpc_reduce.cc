@@ -37,8 +37,10 @@ bool combine_up(Member& member, void* data, Combine combine) {
     std::uint32_t children = node + 1 < width ? kFanIn : count - node * kFanIn;
     Member* first = &members[static_cast<std::size_t>(node) * kFanIn * distance];
     std::atomic<std::uint32_t>& arrived = first->reduction.arrived[level];
+    ult::happens_before(&arrived);
     // [reduce-1] What the children brought is visible to the last one.
     if (arrived.fetch_add(1, std::memory_order_acq_rel) + 1 != children) return false;
+    ult::happens_after(&arrived);
     arrived.store(0, std::memory_order_relaxed);  // nobody comes again before the barrier
     for (std::uint32_t child = 0; child < children; ++child) {
       void* brought = first[static_cast<std::size_t>(child) * distance].reduction.data;

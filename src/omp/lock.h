@@ -10,6 +10,8 @@
 #include <atomic>
 #include <cstdint>
 
+#include "ult/sanitizer.h"
+
 namespace roost::omp {
 
 // Four bytes; not recursive.
@@ -21,13 +23,19 @@ class Lock {
                                        std::memory_order_relaxed)) {
       acquire_slowly();
     }
+    ult::happens_after(this);
   }
   bool try_acquire() {
     std::uint32_t free = 0;
-    return word_.compare_exchange_strong(free, kHeld, std::memory_order_acquire,
-                                         std::memory_order_relaxed);
+    if (!word_.compare_exchange_strong(free, kHeld, std::memory_order_acquire,
+                                       std::memory_order_relaxed)) {
+      return false;
+    }
+    ult::happens_after(this);
+    return true;
   }
   void release() {
+    ult::happens_before(this);
     if (word_.exchange(0, std::memory_order_release) & kContended) wake_one();
   }
   bool held() const { return word_.load(std::memory_order_relaxed) != 0; }

@@ -198,6 +198,7 @@ void await_turn(Member& member) {
     auto ready = [&] { return mine() || region_cancelled(*member.team); };
     ult::wait_until(workshare.gate(loop.low), {.under = member.team}, ready);
   }
+  ult::happens_after(&workshare.turn);
   loop.has_turn = true;
 }
 
@@ -205,6 +206,7 @@ void pass_turn(LoopState& loop) {
   Workshare& workshare = *loop.workshare;
   std::uint64_t next = loop.high;
   loop.has_turn_to_pass = false;
+  ult::happens_before(&workshare.turn);
   workshare.turn.store(next, std::memory_order_seq_cst);  // [turn-1]
   // The slot is still this loop's, since the caller has not left it.
   if (next != loop.trip) workshare.gate(next).wake_all();

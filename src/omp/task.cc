@@ -64,7 +64,17 @@ void complete_task(ExplicitTask& task, Member* executor) {
     drop_record(&task, false);
 }
 
+// For those who wait: for their children, in a taskgroup, for all tasks of the team; and for who
+// uses the record again.
+void tell_sanitizers_of_end(ExplicitTask& task) {
+  ult::happens_before(task.parent);
+  if (task.group) ult::happens_before(task.group);
+  ult::happens_before(&task.team->done);
+  ult::happens_before(&task);
+}
+
 void body_is_over(ExplicitTask& task, Member& member) {
+  if (ult::sanitizer::present()) tell_sanitizers_of_end(task);
   if (__builtin_expect(task.depends != nullptr, 0)) forget_dependences(task);
   if (__builtin_expect(task.detachable, 0) &&
       task.holds.fetch_sub(1, std::memory_order_seq_cst) != 1) {
@@ -91,6 +101,7 @@ void count_task(ExplicitTask& task) {
 // Of a task without event and dependences whose creator was suspended meanwhile: if nothing is left
 // of it, others need never know.
 void uncounted_body_is_over(ExplicitTask& task, Member& member) {
+  if (ult::sanitizer::present()) tell_sanitizers_of_end(task);
   if (__builtin_expect(task.depends != nullptr, 0)) forget_dependences(task);
   if (Task::records_in(task.counts.load(std::memory_order_acquire)) == 1) {  // [task-2]
     discard_task(task);
@@ -118,6 +129,7 @@ void* payload(ExplicitTask& task, std::size_t alignment) {
 ExplicitTask& create_task(Member& member, std::size_t bytes) {
   unsigned index = size_class(kPayload + bytes);
   auto& task = *static_cast<ExplicitTask*>(take_memory(MemoryFor::tasks, index));
+  ult::happens_after(&task);
   Task& parent = *member.task;
   // Not constructed anew: somebody may be late to wake the last task's list, and thieves may look.
   task.icvs = parent.icvs;
@@ -147,6 +159,8 @@ ExplicitTask& create_task(Member& member, std::size_t bytes) {
 void discard_task(ExplicitTask& task) { give_memory(MemoryFor::tasks, task.memory_class, &task); }
 
 void execute_task(Member& member, ExplicitTask& task) {
+  ult::happens_after(&task);
+  if (task.node) ult::happens_after(task.parent);  // what it depends on
   Task* before = member.task;
   member.task = &task;
   task.run(task, member);
@@ -159,6 +173,7 @@ void submit_task(Member& member, ExplicitTask& task, const Dependences* dependen
   bool at_once = runs_in_place(member) && !task.priority;
   if (dependences || task.detachable || !at_once) {
     count_task(task);
+    ult::happens_before(&task);
     if (dependences && !enter_dependences(member, task, *dependences)) return;
     if (!at_once && queue_task(member, task)) return;
     ++deque.inlined;
@@ -213,6 +228,7 @@ void make_detachable(ExplicitTask& task) {
 }
 
 void fulfill(ExplicitTask& task) {
+  if (ult::sanitizer::present()) tell_sanitizers_of_end(task);
   // [task-3] What was done before it was fulfilled is visible to who sees the task complete.
   if (task.holds.fetch_sub(1, std::memory_order_seq_cst) == 1) complete_task(task, nullptr);
 }
@@ -254,6 +270,7 @@ void end_taskgroup(Member& member) {
   Task& task = *member.task;
   TaskGroup* group = task.group;
   wait_in_task(member, [&] { return !group->trees.load(std::memory_order_seq_cst); });
+  ult::happens_after(group);
   task.group = group->outer;
   give_others(group, sizeof *group);
 }

@@ -304,6 +304,7 @@ void wait_for_dependences(Member& member, const Dependences& dependences) {
   if (!let_go(node)) {
     wait_in_task(member, [&] { return !node->awaits.load(std::memory_order_seq_cst); });
   }
+  ult::happens_after(&current);
   release_node(node);
 }
 

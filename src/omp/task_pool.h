@@ -105,10 +105,12 @@ inline void end_in_place(Member& member, ExplicitTask& task) {
 
 template <class Ready>
 void wait_in_task(Member& member, Ready&& ready) {
-  if (ready()) return;
   Team& team = *member.team;
-  ult::wait_until(member.task->childless, {.under = &team, .pieces = false}, ready,
-                  [&] { return run_task_below(member); });
+  if (!ready()) {
+    ult::wait_until(member.task->childless, {.under = &team, .pieces = false}, ready,
+                    [&] { return run_task_below(member); });
+  }
+  ult::happens_after(member.task);
 }
 
 }  // namespace roost::omp

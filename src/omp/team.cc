@@ -1,6 +1,9 @@
 // Opening and ending regions.
 #include "omp/team.h"
 
+#include <cstdlib>
+
+#include "base/text.h"
 #include "omp/affinity.h"
 #include "omp/levels.h"
 #include "omp/task_depend.h"
@@ -57,6 +60,7 @@ void stay_and_help(Team& team, Member& member, std::uint32_t round) {
 
 void arrive_at_end(Team& team) {
   if (__builtin_expect(region_cancelled(team), 0)) wake_workshares(team);
+  ult::happens_before(&team.done);
   // [end-1] What the member did is visible to the master.
   if (team.remaining.fetch_sub(1, std::memory_order_acq_rel) == 1) team.done.wake_all();
 }
@@ -64,6 +68,7 @@ void arrive_at_end(Team& team) {
 void run_part(Team& team, Member& member) {
   void* before = ult::here.local;
   ult::here.local = &member;
+  ult::happens_after(&team.region);
   begin_member(member);
   if (team.light.load(std::memory_order_relaxed)) {
     const ult::Batch* inside = ult::set_inside(&team);
@@ -151,10 +156,40 @@ Root* take_spare_root() {
   return root;
 }
 
+// A thread that ends in code of a member, by pthread_exit or cancellation: others wait for that
+// member, and strands of the same carrier could not go on. All of this thread's stacks are still
+// there.
+void require_nobody_waits() {
+  auto* member = static_cast<Member*>(ult::here.local);
+  for (Team* team = member ? member->team : nullptr; team && team->opener;
+       team = team->opener->team) {
+    if (team->size == 1) continue;
+    Text<256> text(
+        "roost: a thread ends inside an OpenMP region, by pthread_exit or cancellation, ");
+    text << "and the other members of its team would wait for it for ever\n";
+    ult::kernel::write_error(text.c_str(), text.length());
+    std::abort();
+  }
+}
+
+// Gives back the teams of one that the thread was in, as they are: whatever they were at is torn.
+void leave_teams(Root& root) {
+  auto* member = static_cast<Member*>(ult::here.local);
+  for (Team* team = member ? member->team : nullptr; team && team->opener;) {
+    Team* outer = team->opener->team;
+    team->workshares.torn.store(true, std::memory_order_relaxed);
+    team->next = root.free_teams;
+    root.free_teams = team;
+    team = outer;
+  }
+}
+
 void end_root(ult::Carrier& carrier) {
+  require_nobody_waits();
   auto* root = static_cast<Root*>(carrier.user);
   if (!root) return;
   carrier.user = nullptr;
+  leave_teams(*root);
   // A thread that leaves tasks behind leaves its root with them.
   if (root->team.unfinished.load(std::memory_order_relaxed)) return;
   forget_threadprivate(root->member.gtid);
@@ -329,6 +364,7 @@ Team& begin_region(const Region& region) {
   team.singles.store(0, std::memory_order_relaxed);
   team.parent.store(outer.level ? &outer : nullptr, std::memory_order_relaxed);
   if (size > 1) {
+    ult::happens_before(&team.region);
     team.remaining.store(size - 1, std::memory_order_relaxed);
     team.own_threads = on_os_threads(team);
     bool spinning = !team.own_threads && is_spinning(region.function);
@@ -375,6 +411,7 @@ void end_region() {
            !team.unfinished.load(std::memory_order_acquire);
   };
   if (!over()) ult::wait_until(team.done, tasks_of(team), over, [&] { return run_task(master); });
+  ult::happens_after(&team.done);
   // Of a cancelled region: members have left barriers that others did not come to.
   if (team.cancelled.load(std::memory_order_relaxed) & kCancelParallel)
     for (unsigned i = 0; i < arrival_nodes(team.size); ++i)
@@ -430,12 +467,14 @@ bool team_barrier(Member& member) {
   if (team.size == 1) {
     auto done = [&] { return !team.unfinished.load(std::memory_order_acquire); };
     if (!done()) ult::wait_until(team.done, tasks_of(team), done, [&] { return run_task(member); });
+    ult::happens_after(&team.done);
     end_cancelled_constructs(team);
     return cancelled();
   }
   Barrier& barrier = team.barrier;
   std::uint32_t epoch = barrier.epoch.load(std::memory_order_relaxed);
   auto work = [&] { return run_task(member); };
+  ult::happens_before(&barrier);
   if (arrive(barrier.nodes, team.size, member.number)) {
     auto done = [&] { return !team.unfinished.load(std::memory_order_acquire); };
     if (!done()) ult::wait_until(barrier.gate, tasks_of(team), done, work);
@@ -448,6 +487,10 @@ bool team_barrier(Member& member) {
       return barrier.epoch.load(std::memory_order_acquire) != epoch || cancelled();
     };
     ult::wait_until(barrier.gate, tasks_of(team), released, work);
+  }
+  if (ult::sanitizer::present()) {
+    ult::happens_after(&barrier);
+    ult::happens_after(&team.done);  // tasks
   }
   return cancelled();
 }

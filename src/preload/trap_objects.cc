@@ -68,9 +68,18 @@ bool is_base_system(const dl_phdr_info* info) {
          contains(info, &looked);
 }
 
+// Roost's own libgomp.so.1 (cmake/guest/CMakeLists.txt) has none.
+bool has_text(const dl_phdr_info* info) {
+  for (int i = 0; i < info->dlpi_phnum; ++i) {
+    const ElfW(Phdr)& segment = info->dlpi_phdr[i];
+    if (segment.p_type == PT_LOAD && segment.p_flags & PF_X) return true;
+  }
+  return false;
+}
+
 bool known_by_name(const dl_phdr_info* info) {
   for (const char* name : kKnownToWait) {
-    if (strncmp(base_name(info), name, strlen(name)) == 0) return true;
+    if (strncmp(base_name(info), name, strlen(name)) == 0) return has_text(info);
   }
   return false;
 }

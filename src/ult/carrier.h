@@ -21,6 +21,7 @@
 #include "ult/batch.h"
 #include "ult/host.h"
 #include "ult/memory.h"
+#include "ult/sanitizer.h"
 #include "ult/wait_list.h"
 
 namespace roost::ult {
@@ -54,6 +55,7 @@ struct Strand {
   unsigned call = 0;
   const Batch* under = nullptr;
   Stack stack;
+  Fibre fibre;
 };
 
 // What the calling thread is; the carrier is null until attach().
@@ -109,15 +111,18 @@ struct alignas(kCoreStride) Carrier {
   StrandQueue ready;
   Strand* retired = nullptr;  // left by the switch under way: free once it is over
   Strand* spare = nullptr;    // stacks for calls to come
+  Strand* left = nullptr;     // by the switch under way, for sanitizers
   unsigned index = 0;
   unsigned victim = 0;   // where it looked last for something to do
   unsigned glance = 0;   // and whether there is something
   bool counted = false;  // among the active ones
-  bool blocked_counted =
-      false;                   // it was, until its thread went to sleep in a strand that is blocked
+  // It was, until its thread went to sleep in a strand that is blocked.
+  bool blocked_counted = false;
   std::uint32_t live = 0;      // strands that have begun a call, besides the root
   std::uint32_t progress = 0;  // how often a strand has gone on that is not blocked
   std::uint32_t yields = 0;
+  bool watched_for_overflow = false;  // its thread, and then perhaps on this stack (ult/overflow.h)
+  Stack alternate;
   // What Roost is told of the running strand (roost/roost.h, light threads); one of our own where
   // there is no Roost.
   struct roost_light* light = nullptr;
@@ -251,7 +256,8 @@ bool take_back(unsigned worker, Batch& batch, unsigned call);
 // those around it, are begun there. Returns what was said before.
 const Batch* set_inside(const Batch* batch);
 // What Roost calls in a strand that waits in code of the program or of libc (roost_light_threads);
-// also in the middle of a signal handler, never in this library's own code.
+// also in the middle of a signal handler, never in this library's own code. 0 if no
+// other has run.
 int light_event(int event);
 
 // ---- The whole process --------------------------------------------------------------------------

@@ -4,6 +4,7 @@
 #include <pthread.h>
 
 #include "ult/kernel.h"
+#include "ult/overflow.h"
 #include "ult/spin_lock.h"
 #include "ult/watch.h"
 
@@ -52,6 +53,7 @@ void end_thread(void* argument) {
   auto* carrier = static_cast<Carrier*>(argument);
   if (carrier_ends) carrier_ends(*carrier);
   count_out(*carrier);
+  end_watch_for_overflow(*carrier);
   *carrier->light = {};
   carrier->inside.store(nullptr, std::memory_order_relaxed);
   carrier->light = &carrier->own_light;
@@ -77,6 +79,8 @@ Carrier& become_carrier() {
   if (!carrier) out_of_memory("a thread's record");
   carrier->root.carrier = carrier;
   carrier->root.inside = nullptr;
+  look_for_sanitizers();
+  carrier->root.fibre = {};
   carrier->thread.store(host::own_thread(), std::memory_order_relaxed);
   carrier->tid = kernel::gettid();
   carrier->exceptions = __cxa_get_globals ? __cxa_get_globals() : nullptr;
@@ -89,6 +93,7 @@ Carrier& become_carrier() {
 
 void* worker_main(void* argument) {
   Carrier& carrier = become_carrier();
+  call_at_end(carrier);  // it ends only if a call ends it
   static_cast<std::atomic<Carrier*>*>(argument)->store(&carrier, std::memory_order_release);
   work_for_ever(carrier);
 }

@@ -20,7 +20,8 @@ void* prepare_context(void* top, void (*entry)(void*), void* argument) {
   *--words = 0;                                          // r14
   *--words = 0;                                          // r15
   std::uint32_t control[2] = {};
-  asm volatile("stmxcsr %0\n\tfnstcw %1" : "=m"(control[0]), "=m"(control[1]));
+  asm volatile("stmxcsr %0\n\tfnstcw %1"
+               : "=m"(control[0]), "+m"(control[1]));  // half of the second
   std::memcpy(--words, control, sizeof control);
   return words;
 }

@@ -49,15 +49,11 @@ void lock_permanent() { lock.acquire(); }
 void unlock_permanent() { lock.release(); }
 
 Stack map_stack(std::size_t bytes) {
-  constexpr std::size_t kPage = 4096;
-  std::size_t page = kPage;
-#if !defined(__x86_64__)
-  page = 65536;
-#endif
+  constexpr std::size_t kPage = kGuardBytes;
   Stack stack;
-  stack.bytes = (bytes + page - 1) / page * page + page;
+  stack.bytes = (bytes + kPage - 1) / kPage * kPage + kPage;
   stack.low = map(stack.bytes, PROT_READ | PROT_WRITE);
-  if (stack.low) mprotect(stack.low, page, PROT_NONE);
+  if (stack.low) mprotect(stack.low, kPage, PROT_NONE);
   return stack;
 }
 

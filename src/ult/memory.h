@@ -19,11 +19,20 @@ T* permanent_array(std::size_t count) {
   return static_cast<T*>(permanent(count * sizeof(T)));
 }
 
+#if defined(__x86_64__)
+inline constexpr std::size_t kGuardBytes = 4096;
+#else
+inline constexpr std::size_t kGuardBytes = 65536;
+#endif
+
 // A stack with a guard page below it.
 struct Stack {
   char* low = nullptr;    // the guard page
   std::size_t bytes = 0;  // with the guard page
+  char* bottom() const { return low + kGuardBytes; }
   char* top() const { return low + bytes; }
+  bool holds(const void* place) const { return low && place >= bottom() && place < top(); }
+  bool guards(const void* place) const { return low && place >= low && place < bottom(); }
 };
 // `bytes`: what is usable, rounded up to pages. low is null when the kernel has no memory.
 Stack map_stack(std::size_t bytes);

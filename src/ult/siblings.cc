@@ -1,5 +1,6 @@
 // What a strand does for its siblings while it waits in a call that is not this library's: in a
 // loop of the program, or in libc.
+#include "ult/overflow.h"
 #include "ult/strands.h"
 
 namespace roost::ult {
@@ -100,7 +101,7 @@ void goes_on(Carrier& own) {
 
 int light_event(int event) {
   Carrier* own = here.carrier;
-  if (!own) return 0;
+  if (!own || on_alternate_stack(*own)) return 0;
   switch (event) {
     case ROOST_LIGHT_SPINS:
       return spins(*own);

@@ -3,6 +3,7 @@
 
 #include "ult/context.h"
 #include "ult/kernel.h"
+#include "ult/overflow.h"
 
 namespace roost::ult {
 
@@ -88,7 +89,11 @@ void switch_to(Carrier& carrier, Strand* to) {
     from->exceptions = *exceptions;
     *exceptions = to->exceptions;
   }
-  roost_ult_switch(&from->stack_pointer, to->stack_pointer);
+  if (sanitizer::present()) {
+    sanitizer::switch_to(carrier, *from, *to);
+  } else {
+    roost_ult_switch(&from->stack_pointer, to->stack_pointer);
+  }
   arrive(carrier);
 }
 
@@ -142,6 +147,7 @@ void next_call(Carrier& carrier, Strand& strand) {
 void strand_main(void* argument) {
   Strand& strand = *static_cast<Strand*>(argument);
   Carrier& carrier = *strand.carrier;
+  fibre_begins(carrier);
   arrive(carrier);
   for (;;) {
     strand.batch->run(strand.batch, strand.call);
@@ -150,6 +156,7 @@ void strand_main(void* argument) {
 }
 
 Strand* fresh_strand(Carrier& carrier) {
+  if (__builtin_expect(!carrier.watched_for_overflow, 0)) watch_for_overflow(carrier);
   if (Strand* strand = carrier.spare) {
     carrier.spare = strand->next;
     return strand;
@@ -160,6 +167,7 @@ Strand* fresh_strand(Carrier& carrier) {
   strand->carrier = &carrier;
   strand->stack = map_stack(light_stack_bytes.load(std::memory_order_relaxed));
   if (!strand->stack.low) out_of_memory("the stack of a light thread");
+  introduce_stack(strand->stack);
   strand->stack_pointer = prepare_context(strand->stack.top(), strand_main, strand);
   return strand;
 }

@@ -31,7 +31,7 @@ roost_ult_switch:
         pushq   %r15
         .cfi_adjust_cfa_offset 8
         .cfi_rel_offset r15, 0
-        subq    $8, %rsp
+        pushq   $0      // all 8 bytes are compared
         .cfi_adjust_cfa_offset 8
         stmxcsr (%rsp)
         fnstcw  4(%rsp)

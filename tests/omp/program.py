@@ -12,6 +12,9 @@ Comments among the first lines of a source may say, each on a line of its own:
     // library: support/x.c same       a shared object whose path is an argument of the program;
     //                                 with `linked` at the end, linked instead
     // scheduler: roost                run under Roost only, with all values of OMP_NUM_THREADS
+    // ours: named both                how the library takes the runtime's place, a run for each:
+    //                                 preloaded (the default); named: found in the library's folder
+    //                                 of libgomp.so.1 and libomp.so.5; or both
     // reason: ...                     why there is an exception
 """
 
@@ -23,9 +26,9 @@ THREADS = (1, 2, 7, 64)
 TIME_LIMIT_SECONDS = 60
 SUFFIXES = (".c", ".cc", ".f90")
 HEAD_LINES = 25
-DIRECTIVE = re.compile(r"^\s*(?://|!)\s*(compilers|threads|env|flags|limit|reference|object|library|"
-                       r"scheduler)"
-                       r":\s*(.*?)\s*$")
+WHOSE = ("same", "other")
+DIRECTIVE = re.compile(r"^\s*(?://|!)\s*(compilers|threads|env|flags|limit|reference|object|library"
+                       r"|ours|scheduler):\s*(.*?)\s*$")
 
 
 @dataclass
@@ -40,6 +43,7 @@ class Program:
     reference: list[str] = field(default_factory=list)  # empty: all
     objects: list[tuple[Path, str]] = field(default_factory=list)
     libraries: list[tuple[Path, str, bool]] = field(default_factory=list)
+    ours: list[str] = field(default_factory=lambda: ["preloaded"])
 
     @property
     def name(self) -> str:
@@ -85,15 +89,18 @@ def understand(program: Program, what: str, words: list[str]) -> None:
         program.only_under_roost = True
     elif what == "reference":
         program.reference = words
+    elif what == "ours":
+        program.ours = [one_of(word, "preloaded", "named", "both") for word in words]
     elif what == "object":
-        program.objects.append((program.source.parent / words[0], whose(words[1])))
+        program.objects.append((program.source.parent / words[0], one_of(words[1], *WHOSE)))
     elif what == "library":
         linked = words[2:] == ["linked"]
-        program.libraries.append((program.source.parent / words[0], whose(words[1]), linked))
+        whose = one_of(words[1], *WHOSE)
+        program.libraries.append((program.source.parent / words[0], whose, linked))
 
 
-def whose(word: str) -> str:
-    if word not in ("same", "other"):
+def one_of(word: str, *allowed: str) -> str:
+    if word not in allowed:
         raise ValueError(word)
     return word
 

@@ -137,7 +137,8 @@ class Builder:
                 raise
             if not self._ours:
                 raise TooOld from error
-        return compile_cached([*command, str(self._ours)], sources, output), arguments
+        ours = [str(self._ours), f"-Wl,-rpath,{self._ours.parent}"]
+        return compile_cached([*command, *ours], sources, output), arguments
 
     def _part(self, path: Path, compiler: Compiler, program, how: list[str]) -> Path:
         """An object, or with -shared a shared object."""
