@@ -20,3 +20,15 @@ function(roost_sources out)
   list(FILTER found EXCLUDE REGEX "_(test|host)\\.cc$")
   set(${out} ${found} PARENT_SCOPE)
 endfunction()
+
+# roost_unite(TARGET): compiles its sources as one a folder. For builds that only run tests: compilers
+# read what the sources include once. The others show whether each file names what it uses.
+function(roost_unite target)
+  get_target_property(sources ${target} SOURCES)
+  foreach(source IN LISTS sources)
+    if(source MATCHES "/([a-z]+)/[^/]+\\.cc$")
+      set_source_files_properties(${source} PROPERTIES UNITY_GROUP ${CMAKE_MATCH_1})
+    endif()
+  endforeach()
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
+endfunction()

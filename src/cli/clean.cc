@@ -19,7 +19,7 @@
 namespace roost::cli {
 namespace {
 
-constexpr const char* kHelp =
+constexpr const char* kCleanHelp =
     "Instances go with their last process. One is left over only if all of its processes were "
     "killed,\n"
     "and the next program that joins it starts it afresh; so this is for tidiness.\n"
@@ -98,9 +98,8 @@ int clean_segment(const std::string& path) {
 }
 
 Verb add_clean(CLI::App& app) {
-  CLI::App* verb = app.add_subcommand("clean", "Remove what programs that died have left behind");
-  verb->footer(kHelp);
-  return {verb, clean};
+  return add_plain(app, "clean", "Remove what programs that died have left behind", kCleanHelp,
+                   clean);
 }
 
 }  // namespace roost::cli

@@ -1,5 +1,10 @@
-// Splits `roost run` command lines, lays out help.
+// Splits `roost run` command lines, lays out help, adds verbs without much to say.
 #include "cli/command_line.h"
+
+#include <memory>
+#include <utility>
+
+#include "cli/verbs.h"
 
 namespace roost::cli {
 
@@ -27,6 +32,21 @@ std::string Formatter::make_usage(const CLI::App* app, std::string) const {
   usage += app->get_parent() ? " [OPTIONS]" : " VERB ...";
   if (app->get_name() == "run") usage += " [--] COMMAND [ARGUMENT...]";
   return usage + "\n";
+}
+
+Verb add_plain(CLI::App& app, const char* name, const char* about, const char* help,
+               std::function<int()> act) {
+  CLI::App* verb = app.add_subcommand(name, about);
+  verb->footer(help);
+  return {verb, std::move(act)};
+}
+
+Verb add_with_json(CLI::App& app, const char* name, const char* about, const char* help,
+                   std::function<int(bool json)> act) {
+  auto json = std::make_shared<bool>(false);
+  Verb verb = add_plain(app, name, about, help, [json, act] { return act(*json); });
+  verb.app->add_flag("--json", *json, "Print for programs");
+  return verb;
 }
 
 }  // namespace roost::cli

@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <memory>
 #include <nlohmann/json.hpp>
 
 #include "cli/checkup.h"
@@ -12,7 +11,7 @@
 namespace roost::cli {
 namespace {
 
-constexpr const char* kHelp =
+constexpr const char* kDoctorHelp =
     "Each line is ok, warn (Roost works, something could be better) or fail (Roost cannot work);\n"
     "below a line that is not ok stands what to do. Exit status 1 if any line says fail.\n"
     "\n"
@@ -68,11 +67,8 @@ int examine(bool json) {
 }  // namespace
 
 Verb add_doctor(CLI::App& app) {
-  auto json = std::make_shared<bool>(false);
-  CLI::App* verb = app.add_subcommand("doctor", "Check whether Roost can work on this machine");
-  verb->add_flag("--json", *json, "Print for programs");
-  verb->footer(kHelp);
-  return {verb, [json] { return examine(*json); }};
+  return add_with_json(app, "doctor", "Check whether Roost can work on this machine", kDoctorHelp,
+                       examine);
 }
 
 }  // namespace roost::cli

@@ -9,7 +9,7 @@
 namespace roost::cli {
 namespace {
 
-constexpr const char* kHelp =
+constexpr const char* kPoliciesHelp =
     "Plug-ins are the .so files of the folders in ROOST_POLICY_PATH, and of lib/roost/policies.\n"
     "\n"
     "Examples:\n"
@@ -49,10 +49,8 @@ int print_policies() {
 }  // namespace
 
 Verb add_policies(CLI::App& app) {
-  CLI::App* verb =
-      app.add_subcommand("policies", "List the ways of scheduling and their parameters");
-  verb->footer(kHelp);
-  return {verb, print_policies};
+  return add_plain(app, "policies", "List the ways of scheduling and their parameters",
+                   kPoliciesHelp, print_policies);
 }
 
 }  // namespace roost::cli

@@ -1,7 +1,6 @@
 // `roost ps`: shows instances, their processes and what their threads do and did.
 #include <fmt/format.h>
 
-#include <memory>
 #include <nlohmann/json.hpp>
 
 #include "cli/error.h"
@@ -13,7 +12,7 @@
 namespace roost::cli {
 namespace {
 
-constexpr const char* kHelp =
+constexpr const char* kPsHelp =
     "Threads by state: RUN has a core; READY waits for one; BLOCK waits for another thread; KERNEL "
     "is\n"
     "in a call that waits, and has given its core back. Counts since the start: GRANTS of a core,\n"
@@ -144,15 +143,12 @@ void print_text(const Report& report) {
 }  // namespace
 
 Verb add_ps(CLI::App& app) {
-  auto json = std::make_shared<bool>(false);
-  CLI::App* verb = app.add_subcommand("ps", "Show what runs under Roost, and what its threads do");
-  verb->add_flag("--json", *json, "Print for programs");
-  verb->footer(kHelp);
-  return {verb, [json] {
-            Report report = collect();
-            *json ? print_json(report) : print_text(report);
-            return 0;
-          }};
+  return add_with_json(app, "ps", "Show what runs under Roost, and what its threads do", kPsHelp,
+                       [](bool json) {
+                         Report report = collect();
+                         json ? print_json(report) : print_text(report);
+                         return 0;
+                       });
 }
 
 }  // namespace roost::cli

@@ -1,6 +1,7 @@
 // `roost run`: checks, sets the environment and becomes the command.
 #include <unistd.h>
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
@@ -23,7 +24,7 @@
 namespace roost::cli {
 namespace {
 
-constexpr const char* kHelp =
+constexpr const char* kRunHelp =
     "COMMAND keeps this process: its process ID, exit status and signals are its own. All it "
     "starts\n"
     "belongs to the same instance. The first program of an instance decides its cores and policy.\n"
@@ -215,7 +216,7 @@ Verb add_run(CLI::App& app, const std::vector<std::string>& command) {
   verb->add_flag("--no-env", options->leave_environment,
                  "Leave the environment alone: do not ask OpenMP, OpenBLAS and\n"
                  "MPI to wait without spinning");
-  verb->footer(kHelp);
+  verb->footer(kRunHelp);
   return {verb, [options, &command] { return run(*options, command); }};
 }
 

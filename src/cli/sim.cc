@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <CLI/CLI.hpp>
 #include <memory>
 
 #include "cli/error.h"
@@ -13,7 +14,7 @@
 namespace roost::cli {
 namespace {
 
-constexpr const char* kHelp =
+constexpr const char* kSimHelp =
     "Machines and scenarios are TOML files, or names of those that come with Roost. \"linux\" is "
     "a\n"
     "model of the kernel's own scheduler; the other policies are Roost's, by their very code.\n"
@@ -73,7 +74,7 @@ Verb add_sim(CLI::App& app) {
   verb->add_option("--out", options->out, "calibrate: write the machine to this file");
   verb->add_flag("--quick", options->quick, "calibrate: in a few seconds, less exact");
   verb->add_flag("--probe", options->probe)->group("");  // not for users
-  verb->footer(kHelp);
+  verb->footer(kSimHelp);
   return {verb, [options] { return act(*options); }};
 }
 

@@ -1,6 +1,7 @@
 // `roost spin`: has the wait loops of running programs restored, or lets them be rewritten again.
 #include <fmt/format.h>
 
+#include <CLI/CLI.hpp>
 #include <cerrno>
 #include <memory>
 
@@ -13,7 +14,7 @@
 namespace roost::cli {
 namespace {
 
-constexpr const char* kHelp =
+constexpr const char* kSpinHelp =
     "Loops that wait by spinning are rewritten while threads have to wait for a core, and "
     "restored\n"
     "once no thread had to for a second. `restore` has that done now, and no loop rewritten until\n"
@@ -95,7 +96,7 @@ Verb add_spin(CLI::App& app) {
       ->required();
   verb->add_option("--instance", options->instance, "Only those of this instance [all of them]")
       ->option_text("NAME");
-  verb->footer(kHelp);
+  verb->footer(kSpinHelp);
   return {verb, [options] { return spin(options->what, options->instance); }};
 }
 

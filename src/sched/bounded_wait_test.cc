@@ -11,7 +11,7 @@
 namespace roost {
 namespace {
 
-constexpr Nanoseconds kMicrosecond = 1000, kMillisecond = 1'000'000;
+constexpr Nanoseconds kMicrosecond = 1000;
 constexpr Nanoseconds kNever = ~0ull;
 constexpr Nanoseconds kKeeperLate = 500 * kMicrosecond;  // the kernel's delay, at most
 constexpr Nanoseconds kSignalLate = 300 * kMicrosecond;

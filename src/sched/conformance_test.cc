@@ -17,27 +17,27 @@ constexpr ProcessIndex kProcesses = 3;
 constexpr TestMachine kMachines[] = {{1, 1}, {1, 2}, {2, 2}, {4, 2}};
 
 // Something that happens to a thread, after `pause` ns.
-struct Event {
+struct Step {
   enum Kind { wake, block, yield, kernel, rescue, kinds } kind;
   ThreadIndex thread;
   Nanoseconds pause;
 };
 
-void apply(LocalInstance& instance, const Event& event) {
-  instance.os.clock += event.pause;
-  ThreadIndex thread = event.thread;
+void apply(LocalInstance& instance, const Step& step) {
+  instance.os.clock += step.pause;
+  ThreadIndex thread = step.thread;
   bool running = instance.core(thread) != kNoCore;
-  switch (event.kind) {
-    case Event::wake:
+  switch (step.kind) {
+    case Step::wake:
       instance.wake(thread);
       break;
-    case Event::block:
+    case Step::block:
       if (running) instance.block(thread);
       break;
-    case Event::yield:
+    case Step::yield:
       if (running) instance.yield(thread, 200'000);
       break;
-    case Event::kernel:
+    case Step::kernel:
       if (running) {
         instance.to_kernel(thread);
       } else if (instance.state(thread) == State::external) {
@@ -49,23 +49,23 @@ void apply(LocalInstance& instance, const Event& event) {
   }
 }
 
-std::string show(const std::vector<Event>& events, std::size_t end) {
+std::string show(const std::vector<Step>& steps, std::size_t end) {
   static const char* const names[] = {"wake", "block", "yield", "kernel", "rescue"};
   std::string text;
-  for (std::size_t i = 0; i <= end && i < events.size(); ++i) {
-    text += std::string(names[events[i].kind]) + " " + std::to_string(events[i].thread) +
-            " after " + std::to_string(events[i].pause) + "\n";
+  for (std::size_t i = 0; i <= end && i < steps.size(); ++i) {
+    text += std::string(names[steps[i].kind]) + " " + std::to_string(steps[i].thread) + " after " +
+            std::to_string(steps[i].pause) + "\n";
   }
   return text;
 }
 
-rc::Gen<std::vector<Event>> programs() {
-  auto event = rc::gen::build<Event>(
-      rc::gen::set(&Event::kind, rc::gen::map(rc::gen::inRange<int>(0, Event::kinds),
-                                              [](int kind) { return Event::Kind(kind); })),
-      rc::gen::set(&Event::thread, rc::gen::inRange<ThreadIndex>(0, kThreads)),
-      rc::gen::set(&Event::pause, rc::gen::element<Nanoseconds>(0, 1000, 300'000, 15'000'000)));
-  return rc::gen::container<std::vector<Event>>(event);
+rc::Gen<std::vector<Step>> programs() {
+  auto step = rc::gen::build<Step>(
+      rc::gen::set(&Step::kind, rc::gen::map(rc::gen::inRange<int>(0, Step::kinds),
+                                             [](int kind) { return Step::Kind(kind); })),
+      rc::gen::set(&Step::thread, rc::gen::inRange<ThreadIndex>(0, kThreads)),
+      rc::gen::set(&Step::pause, rc::gen::element<Nanoseconds>(0, 1000, 300'000, 15'000'000)));
+  return rc::gen::container<std::vector<Step>>(step);
 }
 
 TestMachine any_machine() { return kMachines[*rc::gen::inRange(0, 4)]; }
@@ -96,11 +96,11 @@ TEST_P(Conformance, no_core_is_free_while_a_thread_waits_and_no_thread_is_lost) 
   check("invariants of the ledger", [] {
     LocalInstance instance = make(any_machine());
     populate(instance);
-    std::vector<Event> events = *rc::gen::scale(4.0, programs());
-    for (std::size_t i = 0; i < events.size(); ++i) {
-      apply(instance, events[i]);
+    std::vector<Step> steps = *rc::gen::scale(4.0, programs());
+    for (std::size_t i = 0; i < steps.size(); ++i) {
+      apply(instance, steps[i]);
       std::string broken = instance.broken();
-      if (!broken.empty()) RC_FAIL(broken + "\n" + show(events, i));
+      if (!broken.empty()) RC_FAIL(broken + "\n" + show(steps, i));
     }
   });
 }

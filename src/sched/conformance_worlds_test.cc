@@ -12,6 +12,7 @@
 #include "policy/nest.h"
 #include "sched/all_policies_test.h"
 #include "sched/conformance_test.h"
+#include "sched/joined_test.h"
 #include "sched/planted_policies_test.h"
 #include "sched/runtime.h"
 #include "sched/threads_os_test.h"
@@ -26,7 +27,6 @@ using conformance::Promises;
 using conformance::verdict;
 
 constexpr std::uint32_t kEvents = 1u << 18;
-constexpr LibcThreads kLibc = {pthread_create, pthread_mutex_clocklock, pthread_mutex_consistent};
 
 // Memory that forked children share.
 template <class T>

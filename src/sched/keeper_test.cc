@@ -10,13 +10,12 @@
 #include <thread>
 
 #include "os/child_test.h"
+#include "sched/joined_test.h"
 #include "sched/runtime_os.h"
 #include "segment/instance_test.h"
 
 namespace roost {
 namespace {
-
-constexpr LibcThreads kLibc = {pthread_create, pthread_mutex_clocklock, pthread_mutex_consistent};
 
 // The kernel's number of a CPU this process may use.
 std::uint16_t some_cpu() {
@@ -70,8 +69,6 @@ Child neighbour(void (*live)()) {
     live();
   });
 }
-
-Segment& segment() { return const_cast<Segment&>(runtime_segment()); }
 
 ProcessIndex slot_of(pid_t pid) {
   for (ProcessIndex i = 0; i < kMaxProcesses; ++i) {

@@ -45,7 +45,7 @@ struct MortalWorld {
 };
 
 constexpr ProcessIndex kDying = 0, kLiving = 1;
-constexpr unsigned kThreads = 10;
+constexpr unsigned kPlaced = 10;
 
 enum class Load { core_free, cores_busy, threads_wait };
 
@@ -53,8 +53,8 @@ enum class Load { core_free, cores_busy, threads_wait };
 // 1 and 2; 4 and 9 are blocked; the others perhaps wait.
 struct Scene : LocalInstanceOn<FakeOsIn<MortalWorld>, MortalWorld> {
   explicit Scene(Load load)
-      : LocalInstanceOn({1, 3}, kThreads, *find_policy("coop"), 2), load(load) {
-    for (ThreadIndex i = 0; i < kThreads; ++i) place(i, i < 5 ? kDying : kLiving, i % 2);
+      : LocalInstanceOn({1, 3}, kPlaced, *find_policy("coop"), 2), load(load) {
+    for (ThreadIndex i = 0; i < kPlaced; ++i) place(i, i < 5 ? kDying : kLiving, i % 2);
     place(3, kDying, 2);
     os.me = party_of_thread(5);
     wake(0);
@@ -83,8 +83,8 @@ struct Scene : LocalInstanceOn<FakeOsIn<MortalWorld>, MortalWorld> {
 
   // Every thread that was ready or running gets its turn, and nothing is broken at any time.
   std::string all_run() {
-    std::vector<bool> ran(kThreads);
-    for (unsigned turn = 0; turn < kThreads; ++turn) {
+    std::vector<bool> ran(kPlaced);
+    for (unsigned turn = 0; turn < kPlaced; ++turn) {
       if (std::string problem = broken(); !problem.empty()) return problem;
       for (CoreIndex c = 0; c < machine.n_cores(); ++c) {
         ThreadIndex running = owner(c);
@@ -94,7 +94,7 @@ struct Scene : LocalInstanceOn<FakeOsIn<MortalWorld>, MortalWorld> {
         block(running);
       }
     }
-    for (ThreadIndex i = 5; i < kThreads; ++i) {
+    for (ThreadIndex i = 5; i < kPlaced; ++i) {
       if (state(i) == State::ready) return "thread " + std::to_string(i) + " still waits";
     }
     for (ThreadIndex i : {6, 7, 8}) {

@@ -9,7 +9,6 @@ namespace roost {
 namespace {
 
 using Threads = std::vector<ThreadIndex>;
-constexpr Nanoseconds kMillisecond = 1'000'000;
 constexpr TestMachine kOneCore{1, 1};
 constexpr TestMachine kTwoNodes{2, 2};   // cores 0 1 | 2 3
 constexpr TestMachine kFourNodes{4, 2};  // cores 0 1 | 2 3 | 4 5 | 6 7

@@ -14,6 +14,8 @@
 
 namespace roost {
 
+inline constexpr Nanoseconds kMillisecond = 1'000'000;
+
 // The machine: `nodes` NUMA nodes of `cores_per_node` cores.
 struct TestMachine {
   CoreIndex nodes = 1;

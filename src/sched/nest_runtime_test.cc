@@ -7,13 +7,13 @@
 #include "os/child_test.h"
 #include "os/sys.h"
 #include "policy/nest.h"
+#include "sched/joined_test.h"
 #include "sched/runtime.h"
 #include "segment/instance_test.h"
 
 namespace roost {
 namespace {
 
-constexpr LibcThreads kLibc = {pthread_create, pthread_mutex_clocklock, pthread_mutex_consistent};
 constexpr Nanoseconds kVeryLong = 60'000'000'000;  // to spin
 
 // Two cores, which are hardware threads of one physical core; spinning ends by itself only after a
@@ -43,7 +43,6 @@ struct NestRuntime : testing::Test {
   }
 };
 
-Segment& segment() { return const_cast<Segment&>(runtime_segment()); }
 std::uint32_t word_of_thread(ThreadIndex thread) { return segment().threads[thread].state.load(); }
 
 // A thread that waits, and spins on the core it had. Gone with the object.

@@ -49,7 +49,7 @@ run_on_machine:
 
 std::uint64_t memory[64];
 
-bool read(std::uint64_t address, unsigned width, std::uint64_t& value) {
+bool read_in_place(std::uint64_t address, unsigned width, std::uint64_t& value) {
   value = 0;
   std::memcpy(&value, reinterpret_cast<const void*>(address), width);
   return true;
@@ -110,7 +110,7 @@ TEST(ExecuteTest, Does_what_the_processor_does) {
     std::uint64_t before[64];
     std::memcpy(before, memory, sizeof memory);
     Effect effect;
-    bool executed = execute(i, read, registers, effect);
+    bool executed = execute(i, read_in_place, registers, effect);
     std::memcpy(page, bytes, i.length);
     page[i.length] = 0xc3;
     run_on_machine(&machine, page);
@@ -154,9 +154,9 @@ TEST(ExecuteTest, Conditions_hold_when_the_processor_says_so) {
       Registers by_set{}, by_jump{};
       by_set.flags = by_jump.flags = flags;
       ASSERT_TRUE(decode(set, sizeof set, i));
-      ASSERT_TRUE(execute(i, read, by_set, effect));
+      ASSERT_TRUE(execute(i, read_in_place, by_set, effect));
       ASSERT_TRUE(decode(jump, sizeof jump, i));
-      ASSERT_TRUE(execute(i, read, by_jump, effect));
+      ASSERT_TRUE(execute(i, read_in_place, by_jump, effect));
       EXPECT_EQ(by_set.general[0] == 1, effect.jumped);
       EXPECT_EQ(by_jump.instruction_pointer, effect.jumped ? 0x12u : 2u);
     }

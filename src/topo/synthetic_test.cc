@@ -11,7 +11,7 @@
 namespace roost {
 namespace {
 
-std::string complaint(const char* description) {
+std::string complaint_about(const char* description) {
   Machine machine;
   ErrorText error;
   EXPECT_EQ(machine_from_synthetic(description, machine, error), -EINVAL) << description;
@@ -69,19 +69,23 @@ TEST(Synthetic, takes_the_largest_machine) {
 }
 
 TEST(Synthetic, errors_say_what_is_wrong) {
-  EXPECT_EQ(complaint("nodes:2 pu:1"),
+  EXPECT_EQ(complaint_about("nodes:2 pu:1"),
             "'nodes' is no level of a machine; levels are pack, node, l1 to l5, core and pu");
-  EXPECT_EQ(complaint("node:2 core pu:1"), "'core' lacks its number: write core:2");
-  EXPECT_EQ(complaint("node:2 core:4x pu:1"), "'core:4x' lacks its number: write core:2");
-  EXPECT_EQ(complaint("node:x pu:1"), "'node:x' lacks its number: write node:2");
-  EXPECT_EQ(complaint("node:0 pu:1"), "a machine has 1 to 1024 PUs, and 'node' would make it 0");
-  EXPECT_EQ(complaint("node:2 pu:999999999999"),
+  EXPECT_EQ(complaint_about("node:2 core pu:1"), "'core' lacks its number: write core:2");
+  EXPECT_EQ(complaint_about("node:2 core:4x pu:1"), "'core:4x' lacks its number: write core:2");
+  EXPECT_EQ(complaint_about("node:x pu:1"), "'node:x' lacks its number: write node:2");
+  EXPECT_EQ(complaint_about("node:0 pu:1"),
+            "a machine has 1 to 1024 PUs, and 'node' would make it 0");
+  EXPECT_EQ(complaint_about("node:2 pu:999999999999"),
             "a machine has 1 to 1024 PUs, and 'pu' would make it more");
-  EXPECT_EQ(complaint("core:2 core:2 pu:1"), "'core' stands twice; each level may stand once");
-  EXPECT_EQ(complaint("pu:2 core:2"), "'core' stands behind pu, which must be the last level");
-  EXPECT_EQ(complaint("node:2 core:4"), "the last level must be pu, as in \"node:2 core:4 pu:1\"");
-  EXPECT_EQ(complaint("node:65 pu:1"), "a machine has at most 64 NUMA nodes, not 65");
-  EXPECT_EQ(complaint(""), "the last level must be pu, as in \"node:2 core:4 pu:1\"");
+  EXPECT_EQ(complaint_about("core:2 core:2 pu:1"),
+            "'core' stands twice; each level may stand once");
+  EXPECT_EQ(complaint_about("pu:2 core:2"),
+            "'core' stands behind pu, which must be the last level");
+  EXPECT_EQ(complaint_about("node:2 core:4"),
+            "the last level must be pu, as in \"node:2 core:4 pu:1\"");
+  EXPECT_EQ(complaint_about("node:65 pu:1"), "a machine has at most 64 NUMA nodes, not 65");
+  EXPECT_EQ(complaint_about(""), "the last level must be pu, as in \"node:2 core:4 pu:1\"");
 }
 
 }  // namespace
