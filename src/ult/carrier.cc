@@ -11,6 +11,7 @@ namespace roost::ult {
 
 constinit thread_local Here here;
 const Batch kAnything;
+void (*strands_switch)(void* from, void* to) = nullptr;
 constinit std::atomic<Nanoseconds> patience_limit{200'000};
 constinit std::atomic<unsigned> active_carriers{0};
 constinit std::atomic<std::size_t> light_stack_bytes{std::size_t{1} << 20};
@@ -126,6 +127,7 @@ void arrive(Carrier& carrier) {
 
 void switch_to(Carrier& carrier, Strand* to) {
   Strand* from = carrier.current;
+  if (__builtin_expect(strands_switch != nullptr, 0)) strands_switch(here.local, to->local);
   from->local = here.local;
   here.local = to->local;
   carrier.current = to;
