@@ -17,7 +17,7 @@ Callback callback(Event event) {
 
 // What the lookup function finds (omp/ompt_entry.cc).
 AnyFunction look_up(const char* name);
-// ompt_finalize_tool: at the latest when the process exits.
+// ompt_finalize_tool: at the latest when the process exits. Ends the calling thread, for the tool.
 void finalize_tool();
 
 // What the calling OS thread keeps for the tool; null before its thread_begin event.

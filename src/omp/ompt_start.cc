@@ -150,6 +150,10 @@ void start() {
 }
 
 void finalize_tool() {
+  if (activity.load(std::memory_order_acquire) == kOn && ult::here.carrier &&
+      ult::here.carrier->user) {
+    thread_ends(static_cast<Root*>(ult::here.carrier->user)->member);
+  }
   std::uint8_t state = kOn;
   if (!activity.compare_exchange_strong(state, kOff, std::memory_order_acq_rel)) return;
   if (the_tool->finalize) the_tool->finalize(&the_tool->tool_data);
@@ -158,12 +162,7 @@ void finalize_tool() {
 namespace {
 
 // After the program's own exit handlers and destructors, which may open regions.
-__attribute__((destructor)) void leave_tool() {
-  if (activity.load(std::memory_order_acquire) != kOn) return;
-  if (ult::here.carrier && ult::here.carrier->user)
-    thread_ends(static_cast<Root*>(ult::here.carrier->user)->member);
-  finalize_tool();
-}
+__attribute__((destructor)) void leave_tool() { finalize_tool(); }
 
 }  // namespace
 }  // namespace roost::omp::ompt

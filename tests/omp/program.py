@@ -8,6 +8,7 @@ Comments among the first lines of a source may say, each on a line of its own:
     // flags: -fno-openmp              for the compiler
     // limit: 20                       seconds, instead of 60
     // reference: no                   with --reference: not at all, or only gcc's or clang's build
+    // header: omp-tools.h             one that LLVM's runtime brings; without it the test is skipped
     // object: support/x.c other       linked with it, built by the same or another compiler
     // library: support/x.c same       a shared object whose path is an argument of the program;
     //                                 with `linked` at the end, linked instead
@@ -22,7 +23,7 @@ THREADS = (1, 2, 7, 64)
 TIME_LIMIT_SECONDS = 60
 SUFFIXES = (".c", ".cc", ".f90")
 HEAD_LINES = 25
-DIRECTIVE = re.compile(r"^\s*(?://|!)\s*(compilers|threads|env|flags|limit|reference|object|library)"
+DIRECTIVE = re.compile(r"^\s*(?://|!)\s*(compilers|threads|env|flags|limit|reference|header|object|library)"
                        r":\s*(.*?)\s*$")
 
 
@@ -35,6 +36,7 @@ class Program:
     flags: list[str] = field(default_factory=list)
     limit: float = TIME_LIMIT_SECONDS
     reference: list[str] = field(default_factory=list)  # empty: all
+    headers: list[str] = field(default_factory=list)
     objects: list[tuple[Path, str]] = field(default_factory=list)
     libraries: list[tuple[Path, str, bool]] = field(default_factory=list)
 
@@ -78,6 +80,8 @@ def understand(program: Program, what: str, words: list[str]) -> None:
         program.limit = float(words[0])
     elif what == "reference":
         program.reference = words
+    elif what == "header":
+        program.headers += words
     elif what == "object":
         program.objects.append((program.source.parent / words[0], whose(words[1])))
     elif what == "library":
