@@ -35,10 +35,9 @@ constexpr NamedState kStates[] = {
     {State::wait_ordered, "ompt_state_wait_ordered"},
     {State::idle, "ompt_state_idle"},
     {State::overhead, "ompt_state_overhead"},
-    {State::undefined, "ompt_state_undefined"},
 };
 
-// A tool begins with ompt_state_undefined, and is given that at last: there is none after it.
+// A tool begins with ompt_state_undefined.
 int enumerate_states(int current, int* next, const char** name) {
   unsigned count = sizeof kStates / sizeof *kStates;
   unsigned at = 0;

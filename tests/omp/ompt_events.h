@@ -158,7 +158,7 @@ static void on_task_dependence(ompt_data_t* source, ompt_data_t* sink) {
 // ---- Counting -----------------------------------------------------------------------------------
 
 // Events that match; -1: any.
-static unsigned long count_of(int what, int kind, int endpoint) {
+static inline unsigned long count_of(int what, int kind, int endpoint) {
   unsigned long count = 0;
   for (int i = 0; i < n_events; ++i)
     count += events[i].what == what && (kind < 0 || events[i].kind == kind) &&
@@ -169,7 +169,7 @@ static int is_barrier(int kind) {
   return kind <= ompt_sync_region_barrier_implementation ||
          kind >= ompt_sync_region_barrier_implicit_workshare;
 }
-static unsigned long barriers(void) {
+static inline unsigned long barriers(void) {
   unsigned long count = 0;
   for (int i = 0; i < n_events; ++i)
     count += events[i].what == ompt_callback_sync_region && is_barrier(events[i].kind) &&
