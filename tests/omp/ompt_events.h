@@ -184,6 +184,7 @@ static struct {
   int over;
   unsigned long parent, region;
   int open;  // scopes it is in
+  int detached, fulfilled;
   struct {
     int what, kind;
   } scopes[DEEPEST];
@@ -242,6 +243,17 @@ static void switch_event(const event* e) {
       break;
     case ompt_taskwait_complete:
       end_object(e->task, ompt_callback_task_create);
+      break;
+    // Complete when both are there, in any order: the body may end just as its event is fulfilled.
+    case ompt_task_detach:
+      must_be("where a detached task returns to", e->id, object[e->task].parent);
+      object[e->task].detached = 1;
+      if (object[e->task].fulfilled) end_object(e->task, ompt_callback_task_create);
+      break;
+    case ompt_task_early_fulfill:
+    case ompt_task_late_fulfill:
+      object[e->task].fulfilled = 1;
+      if (object[e->task].detached) end_object(e->task, ompt_callback_task_create);
       break;
     default:
       break;
