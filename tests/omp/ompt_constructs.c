@@ -11,7 +11,7 @@
 
 enum { ROUNDS = 3, TASKS = 5 };
 
-static unsigned long n;  // members of the outer regions
+static unsigned long n;          // members of the outer regions
 static int sum, locked, nested;  // by the critical region, and by each lock
 
 static void one_round(void) {

@@ -72,34 +72,51 @@ static void on_thread_end(ompt_data_t* data) {
 static void on_parallel_begin(ompt_data_t* task, const ompt_frame_t* frame, ompt_data_t* parallel,
                               unsigned requested, int flags, const void* code) {
   if (!frame->enter_frame.ptr) wrong("the enter frame of who opens a region", 0, 1);
-  note((event){.what = ompt_callback_parallel_begin, .kind = flags, .id = new_id(parallel),
-               .task = task->value, .number = requested, .code = code});
+  note((event){.what = ompt_callback_parallel_begin,
+               .kind = flags,
+               .id = new_id(parallel),
+               .task = task->value,
+               .number = requested,
+               .code = code});
 }
 static void on_parallel_end(ompt_data_t* parallel, ompt_data_t* task, int flags, const void* code) {
-  note((event){.what = ompt_callback_parallel_end, .kind = flags, .id = parallel->value,
-               .task = task->value, .code = code});
+  note((event){.what = ompt_callback_parallel_end,
+               .kind = flags,
+               .id = parallel->value,
+               .task = task->value,
+               .code = code});
 }
 // The region goes into `number` of the event's end, and its size into that of `code`.
 static void on_implicit_task(ompt_scope_endpoint_t endpoint, ompt_data_t* parallel,
                              ompt_data_t* task, unsigned size, unsigned index, int flags) {
   if (endpoint == ompt_scope_begin) new_id(task);
-  note((event){.what = ompt_callback_implicit_task, .kind = flags, .endpoint = endpoint,
-               .id = parallel ? parallel->value : 0, .task = task->value, .number = index,
+  note((event){.what = ompt_callback_implicit_task,
+               .kind = flags,
+               .endpoint = endpoint,
+               .id = parallel ? parallel->value : 0,
+               .task = task->value,
+               .number = index,
                .code = (const void*)(uintptr_t)size});
 }
 static void on_task_create(ompt_data_t* task, const ompt_frame_t* frame, ompt_data_t* made,
                            int flags, int dependences, const void* code) {
   if (!frame->enter_frame.ptr) wrong("the enter frame of who creates a task", 0, 1);
-  note((event){.what = ompt_callback_task_create, .kind = flags, .id = new_id(made),
-               .task = task->value, .number = (unsigned long)dependences, .code = code});
+  note((event){.what = ompt_callback_task_create,
+               .kind = flags,
+               .id = new_id(made),
+               .task = task->value,
+               .number = (unsigned long)dependences,
+               .code = code});
 }
 static void on_task_schedule(ompt_data_t* prior, ompt_task_status_t status, ompt_data_t* next) {
-  note((event){.what = ompt_callback_task_schedule, .kind = status, .task = prior->value,
+  note((event){.what = ompt_callback_task_schedule,
+               .kind = status,
+               .task = prior->value,
                .id = next ? next->value : 0});
 }
 static void scope(int what, int kind, int endpoint, ompt_data_t* task, const void* code) {
-  note((event){.what = what, .kind = kind, .endpoint = endpoint, .task = task->value,
-               .code = code});
+  note(
+      (event){.what = what, .kind = kind, .endpoint = endpoint, .task = task->value, .code = code});
 }
 static void on_sync_region(ompt_sync_region_t kind, ompt_scope_endpoint_t endpoint,
                            ompt_data_t* parallel, ompt_data_t* task, const void* code) {
@@ -148,8 +165,10 @@ static void on_lock_destroy(ompt_mutex_t kind, ompt_wait_id_t id, const void* co
 }
 static void on_dependences(ompt_data_t* task, const ompt_dependence_t* list, int count) {
   for (int i = 0; i < count; ++i)
-    note((event){.what = ompt_callback_dependences, .kind = list[i].dependence_type,
-                 .id = task->value, .code = list[i].variable.ptr});
+    note((event){.what = ompt_callback_dependences,
+                 .kind = list[i].dependence_type,
+                 .id = task->value,
+                 .code = list[i].variable.ptr});
 }
 static void on_task_dependence(ompt_data_t* source, ompt_data_t* sink) {
   note((event){.what = ompt_callback_task_dependence, .task = source->value, .id = sink->value});

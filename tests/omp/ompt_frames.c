@@ -49,8 +49,8 @@ __attribute__((noinline)) static void look(int which) {
   _Unwind_Backtrace(add_frame, &all);
   int flags = 0;
   ompt_frame_t* frame = NULL;
-  must_be("there is a current task", (unsigned long)get_task_info(0, &flags, NULL, &frame, NULL, NULL),
-          2);
+  must_be("there is a current task",
+          (unsigned long)get_task_info(0, &flags, NULL, &frame, NULL, NULL), 2);
   must_be("the current task is left", frame->enter_frame.ptr != NULL, 0);
   must_be("its code was called by the runtime", frame->exit_frame.ptr != NULL, 1);
   // From this function to where the runtime called the task's code.

@@ -102,8 +102,9 @@ static void events_expected(void) {
   const unsigned long tasks = CHAIN + 2 + 2 + 3 + PARTS;
   must_be("tasks", count_of(ompt_callback_task_create, -1, -1), tasks + TASKWAITS);
   must_be("of them, taskwaits", with_flags(ompt_task_taskwait), TASKWAITS);
-  must_be("bodies that are over", count_of(schedule, ompt_task_complete, -1) +
-                                      count_of(schedule, ompt_task_detach, -1), tasks);
+  must_be("bodies that are over",
+          count_of(schedule, ompt_task_complete, -1) + count_of(schedule, ompt_task_detach, -1),
+          tasks);
   must_be("taskwaits over", count_of(schedule, ompt_taskwait_complete, -1), TASKWAITS);
   unsigned long early = count_of(schedule, ompt_task_early_fulfill, -1);
   must_be("an event fulfilled in its task", early >= 1, 1);
@@ -120,7 +121,8 @@ static void events_expected(void) {
   // A task follows its predecessor, unless that is complete.
   must_be("edges", count_of(ompt_callback_task_dependence, -1, -1) <= CHAIN - 1 + 2, 1);
   if (omp_get_max_threads() == 1)
-    must_be("edges of tasks that wait for none", count_of(ompt_callback_task_dependence, -1, -1), 0);
+    must_be("edges of tasks that wait for none", count_of(ompt_callback_task_dependence, -1, -1),
+            0);
   must_be("taskloops", count_of(ompt_callback_work, ompt_work_taskloop, ompt_scope_begin), 1);
   must_be("the sum", (unsigned long)sum, CHAIN + 2 + 100);
 }

@@ -1,5 +1,5 @@
-// The tool of ompt_library.c, in a library of its own: counts regions and tasks, and says at the end
-// of the process whether that is what OMPT_LIBRARY_WANTS says.
+// The tool of ompt_library.c, in a library of its own: counts regions and tasks, and says at the
+// end of the process whether that is what OMPT_LIBRARY_WANTS says.
 #include <omp-tools.h>
 #include <stdio.h>
 #include <stdlib.h>
