@@ -123,7 +123,8 @@ void thread_ends(Member& initial) {
   if (!thread.begun) return;
   void* before = ult::here.local;
   ult::here.local = &initial;
-  tell_implicit(Endpoint::end, nullptr, initial, kInitial);
+  // The standard has no region here; tools for LLVM's runtime (Archer) free what they keep with it.
+  tell_implicit(Endpoint::end, &initial.team->tool.own, initial, kInitial);
   ult::here.local = before;
   if (auto tell = callback<ThreadEnd>(Event::thread_end)) tell(&thread.data);
   thread.begun = false;
