@@ -303,7 +303,7 @@ static void in_order(const event* e) {
       if (e->endpoint == ompt_scope_begin) {
         begin_object(e->task, e->what);
         object[e->task].region = e->id;
-        if (e->kind & ompt_task_initial) break;
+        if (e->kind & ompt_task_initial && e->id == 0) break;  // the program's
         must_be("a member's region begins before", object[e->id].what != 0, 1);
         object[e->id].size = (unsigned long)(uintptr_t)e->code;
         must_be("a member's number, which is below the size", e->number < object[e->id].size, 1);
