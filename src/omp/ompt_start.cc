@@ -12,6 +12,9 @@
 #include "omp/ompt_callbacks.h"
 #include "ult/kernel.h"
 
+// Of the program or a library it is linked with. The reference has the linker export a program's.
+extern "C" __attribute__((weak)) void* ompt_start_tool(unsigned version, const char* runtime);
+
 namespace roost::omp::ompt {
 
 constinit std::atomic<std::uint8_t> activity{kUnknown};
@@ -104,7 +107,9 @@ bool find_tool() {
     return false;
   }
   StartToolResult* tool = nullptr;
-  if (void* function = dlsym(RTLD_DEFAULT, "ompt_start_tool")) {
+  auto* function = reinterpret_cast<void*>(ompt_start_tool);
+  if (!function) function = dlsym(RTLD_DEFAULT, "ompt_start_tool");  // opened since
+  if (function) {
     log.say("the program or one of its libraries has ompt_start_tool");
     tool = ask(function, log);
   }

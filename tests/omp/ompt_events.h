@@ -330,9 +330,30 @@ static void in_order(const event* e) {
   }
 }
 
+// The task each thread is in, as its own events tell; 0: not known until the next one.
+static unsigned long current[MOST_IDS];
+
+static void in_turn(const event* e) {
+  unsigned long* now = &current[e->thread];
+  unsigned long task = e->task;
+  int begins = e->what == ompt_callback_implicit_task && e->endpoint == ompt_scope_begin;
+  if (e->what == ompt_callback_task_schedule &&
+      (e->kind == ompt_task_early_fulfill || e->kind == ompt_task_late_fulfill ||
+       e->kind == ompt_taskwait_complete)) {
+    return;  // of another task than those that take turns
+  }
+  if (!task) return;
+  if (*now && !begins) must_be("the task of an event, which its thread is in", task, *now);
+  *now = task;
+  if (e->what == ompt_callback_task_schedule) *now = e->id;
+  // Another one on the thread goes on.
+  if (e->what == ompt_callback_implicit_task && !begins) *now = 0;
+}
+
 static void check_order(void) {
   for (int i = 0; i < n_events; ++i) {
     must_be("the thread of an event is known", events[i].thread != 0, 1);
+    if (events[i].what != ompt_callback_task_dependence && ours) in_turn(&events[i]);
     in_order(&events[i]);
   }
   // What is left: workers that last as long as the process.
