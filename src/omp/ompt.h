@@ -37,6 +37,8 @@ inline bool on() {
 
 // By the first thread to use the runtime, before it is anything; others wait for that.
 void start();
+// In the child of a fork: whoever was looking for a tool in the parent is not here.
+void look_again_after_fork();
 
 // ---- Where in the program -----------------------------------------------------------------------
 

@@ -3,16 +3,53 @@
 
 #include "omp/ompt.h"
 #include "omp/team.h"
+#include "ult/kernel.h"
 
 namespace roost::omp::ompt {
 
 extern constinit std::atomic<AnyFunction> callbacks[kLastEvent + 1];
 
-// What the tool registered for an event, as its type; null: nothing.
-template <class Callback>
-Callback callback(Event event) {
-  AnyFunction function = callbacks[static_cast<unsigned>(event)].load(std::memory_order_relaxed);
-  return reinterpret_cast<Callback>(function);
+// While the tool has the thread: no other light thread of it runs, however the tool waits, so that
+// its callbacks do not meet each other there; and errno stays the program's.
+class ToolRuns {
+ public:
+  ToolRuns() {
+    if (ult::here.carrier) inside_ = ult::set_inside(nullptr);
+  }
+  ~ToolRuns() {
+    if (ult::here.carrier) ult::set_inside(inside_);
+  }
+  ToolRuns(const ToolRuns&) = delete;
+  ToolRuns& operator=(const ToolRuns&) = delete;
+
+ private:
+  ult::kernel::KeepErrno keep_;
+  const ult::Batch* inside_ = nullptr;
+};
+
+// What the tool registered for an event.
+template <class Function>
+class Callback;
+template <class Result, class... Arguments>
+class Callback<Result (*)(Arguments...)> {
+ public:
+  explicit Callback(AnyFunction function)
+      : function_(reinterpret_cast<Result (*)(Arguments...)>(function)) {}
+  explicit operator bool() const { return function_ != nullptr; }
+  Result operator()(Arguments... arguments) const {
+    ToolRuns runs;
+    return function_(arguments...);
+  }
+
+ private:
+  Result (*function_)(Arguments...);
+};
+
+// As its type; false: nothing.
+template <class Function>
+Callback<Function> callback(Event event) {
+  return Callback<Function>(
+      callbacks[static_cast<unsigned>(event)].load(std::memory_order_relaxed));
 }
 
 // What the lookup function finds (omp/ompt_entry.cc).

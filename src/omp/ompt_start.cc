@@ -154,6 +154,11 @@ void start() {
   }
 }
 
+void look_again_after_fork() {
+  if (activity.load(std::memory_order_relaxed) == kStarting && !looking)
+    activity.store(kUnknown, std::memory_order_relaxed);
+}
+
 void finalize_tool() {
   if (activity.load(std::memory_order_acquire) == kOn && ult::here.carrier &&
       ult::here.carrier->user) {

@@ -23,7 +23,7 @@ State working(const Team& team) {
 
 // Two tasks of one OS thread, each with a stack of its own, one of which waits.
 void strands_switch(void* from, void* to) {
-  auto* tell = callback<TaskSchedule>(Event::task_schedule);
+  auto tell = callback<TaskSchedule>(Event::task_schedule);
   if (!tell || !from || !to || from == to || !on()) return;
   tell(task_of(*static_cast<Member*>(from)), TaskStatus::switched,
        task_of(*static_cast<Member*>(to)));

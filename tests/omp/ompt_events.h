@@ -6,6 +6,7 @@
 // result main() returns.
 #pragma once
 
+#include <errno.h>
 #include <omp-tools.h>
 #include <stdatomic.h>
 #include <stdint.h>
@@ -58,6 +59,7 @@ static void note(event e) {
   e.thread = thread ? thread->value : 0;
   int at = atomic_fetch_add(&n_events, 1);
   if (at < MOST_EVENTS) events[at] = e;
+  errno = ENOTRECOVERABLE;  // which the program must not see
 }
 
 // ---- Callbacks ----------------------------------------------------------------------------------

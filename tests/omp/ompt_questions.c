@@ -134,6 +134,17 @@ static void numbers_are_unique(void) {
   }
 }
 
+static void errno_is_the_programs(void) {
+  errno = EDOM;
+#pragma omp parallel
+  {
+#pragma omp critical
+    {
+    }
+  }
+  must_be("errno", (unsigned long)errno, EDOM);
+}
+
 static void events_expected(void) {}
 
 int main(void) {
@@ -146,5 +157,6 @@ int main(void) {
   ancestors_are_known();
   states_are_right();
   numbers_are_unique();
+  errno_is_the_programs();
   return leave_tool();
 }
