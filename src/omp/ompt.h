@@ -98,9 +98,9 @@ namespace slow {
 void initial_thread_begins(Member& initial);
 void thread_ends(Member& initial);
 void region_begins(Team& team);
-void region_ends(Team& team);
+void region_ends(Team& team, Member& master);
 void part_begins(Member& member);
-void part_arrives(Member& member);
+void part_arrives(Member& member, bool leaves);
 void part_leaves(Member& member);
 void league_begins(Member& member, Data& league, unsigned size);
 void league_ends(Member& member, Data& league);
@@ -113,19 +113,21 @@ inline void initial_thread_begins(Member& initial) {
 inline void thread_ends(Member& initial) {
   if (on()) slow::thread_ends(initial);
 }
-// By the opener, before its members begin and after they have ended.
+// By the opener, before its members begin.
 inline void region_begins(Team& team) {
   if (on()) slow::region_begins(team);
 }
-inline void region_ends(Team& team) {
-  if (on()) slow::region_ends(team);
+// By the master, when all others have left the region: it leaves, too, and is the opener again.
+inline void region_ends(Team& team, Member& master) {
+  if (on()) slow::region_ends(team, master);
 }
-// By the member: its part begins, has come to the barrier at the region's end, and leaves that.
+// By the member: its part begins, has come to the barrier at the region's end (and leaves that at
+// once), and leaves it.
 inline void part_begins(Member& member) {
   if (on()) slow::part_begins(member);
 }
-inline void part_arrives(Member& member) {
-  if (on()) slow::part_arrives(member);
+inline void part_arrives(Member& member, bool leaves) {
+  if (on()) slow::part_arrives(member, leaves);
 }
 inline void part_leaves(Member& member) {
   if (on()) slow::part_leaves(member);

@@ -149,7 +149,9 @@ void region_begins(Team& team) {
   }
 }
 
-void region_ends(Team& team) {
+void region_ends(Team& team, Member& master) {
+  part_leaves(master);
+  ult::here.local = team.opener;
   if (team.region.league) return;
   Task& task = *team.opener->task;
   if (auto tell = callback<ParallelEnd>(Event::parallel_end))
@@ -192,13 +194,15 @@ void tell_barrier(Event event, Endpoint endpoint, Member& member) {
 
 }  // namespace
 
-void part_arrives(Member& member) {
-  ompt::work_ends(member);
-  if (member.team->region.league) return;
-  member.tool.code = member.team->tool.code;
-  tell_barrier(Event::sync_region, Endpoint::begin, member);
-  tell_barrier(Event::sync_region_wait, Endpoint::begin, member);
-  member.tool.state = State::wait_barrier_implicit_parallel;
+void part_arrives(Member& member, bool leaves) {
+  work_ends(member);
+  if (!member.team->region.league) {
+    member.tool.code = member.team->tool.code;
+    tell_barrier(Event::sync_region, Endpoint::begin, member);
+    tell_barrier(Event::sync_region_wait, Endpoint::begin, member);
+    member.tool.state = State::wait_barrier_implicit_parallel;
+  }
+  if (leaves) part_leaves(member);
 }
 
 void part_leaves(Member& member) {

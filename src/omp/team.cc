@@ -74,8 +74,7 @@ void run_part(Team& team, Member& member, bool leaves) {
   } else {
     team.region.invoke(team, member);
   }
-  ompt::part_arrives(member);
-  if (leaves) ompt::part_leaves(member);
+  ompt::part_arrives(member, leaves);
   ult::here.local = before;
 }
 
@@ -383,7 +382,7 @@ void end_region() {
   Team& team = *master.team;
   ult::Carrier& carrier = *ult::here.carrier;
   if (__builtin_expect(region_cancelled(team), 0)) wake_workshares(team);
-  ompt::part_arrives(master);
+  ompt::part_arrives(master, false);
   if (team.size > 1) {
     for (unsigned number; (number = team.tickets.take()) != ult::kNoCall;)
       run_in_place(team, number);
@@ -414,11 +413,10 @@ void end_region() {
       cpu_pause();
     }
   }
-  ompt::part_leaves(master);
+  ompt::region_ends(team, master);
   team.workshares.begin = master.workshares;
   Member& opener = *team.opener;
   ult::here.local = &opener;
-  ompt::region_ends(team);
   if (team.size > 1 && opener.team->active_level == 0) ult::count_out(carrier);
   Root& root = root_of(carrier);
   team.next = root.free_teams;

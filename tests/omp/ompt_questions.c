@@ -139,8 +139,7 @@ static void errno_is_the_programs(void) {
 #pragma omp parallel
   {
 #pragma omp critical
-    {
-    }
+    {}
   }
   must_be("errno", (unsigned long)errno, EDOM);
 }
