@@ -9,8 +9,7 @@ bool wants_own_openmp(const std::optional<std::string>& mode, const Lookup& look
   if (mode == "host") return false;
   if (mode == "roost") return true;
   const char* offload = lookup("OMP_TARGET_OFFLOAD");
-  const char* tools = lookup("OMP_TOOL_LIBRARIES");
-  return !(offload && strcasecmp(offload, "mandatory") == 0) && !(tools && *tools);
+  return !(offload && strcasecmp(offload, "mandatory") == 0);
 }
 
 }  // namespace roost::cli

@@ -10,7 +10,7 @@ namespace roost::cli {
 
 // Whether Roost's own OpenMP runtime is to be preloaded. `mode`: --omp, or none for the default,
 // auto: it is, unless the environment asks for what only another runtime has: devices
-// (OMP_TARGET_OFFLOAD=MANDATORY) or a tool (OMP_TOOL_LIBRARIES).
+// (OMP_TARGET_OFFLOAD=MANDATORY).
 bool wants_own_openmp(const std::optional<std::string>& mode, const Lookup&);
 
 }  // namespace roost::cli

@@ -22,10 +22,9 @@ TEST(OpenMp, of_roost_is_taken_where_it_can_be) {
   EXPECT_TRUE(wants("auto", {{"OMP_TARGET_OFFLOAD", "default"}}));
 }
 
-TEST(OpenMp, of_the_host_is_kept_for_devices_and_tools) {
+TEST(OpenMp, of_the_host_is_kept_for_devices) {
   EXPECT_FALSE(wants("auto", {{"OMP_TARGET_OFFLOAD", "MANDATORY"}}));
-  EXPECT_FALSE(wants("auto", {{"OMP_TOOL_LIBRARIES", "/tool.so"}}));
-  EXPECT_TRUE(wants("auto", {{"OMP_TOOL_LIBRARIES", ""}}));
+  EXPECT_TRUE(wants("auto", {{"OMP_TOOL_LIBRARIES", "/tool.so"}}));
 }
 
 TEST(OpenMp, is_what_the_user_says) {

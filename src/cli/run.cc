@@ -211,7 +211,7 @@ Verb add_run(CLI::App& app, const std::vector<std::string>& command) {
   text("--omp", options->omp, "auto|roost|host",
        "Which OpenMP runtime programs get: Roost's own, in place of\n"
        "libgomp and libomp, or the one they bring; 'auto' takes Roost's\n"
-       "unless the environment asks for a device or a tool [auto]");
+       "unless the environment asks for a device [auto]");
   verb->add_flag("--stats", options->stats, "When a process ends, print what its threads did");
   verb->add_flag("--no-env", options->leave_environment,
                  "Leave the environment alone: do not ask OpenMP, OpenBLAS and\n"

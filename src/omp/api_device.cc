@@ -207,8 +207,9 @@ ROOST_EXPORT int omp_pause_resource(int kind, int device) {
 ROOST_EXPORT int omp_pause_resource_all(int kind) { return omp_pause_resource(kind, 0); }
 ROOST_EXPORT int __kmpc_pause_resource(int kind) { return omp_pause_resource(kind, 0); }
 
-// omp_control_tool_notool: no tool is attached.
-ROOST_EXPORT int omp_control_tool(int, int, void*) { return -2; }
+ROOST_EXPORT int omp_control_tool(int command, int modifier, void* argument) {
+  return ompt::control_tool(command, modifier, argument, __builtin_return_address(0));
+}
 
 }  // extern "C"
 }  // namespace roost::omp

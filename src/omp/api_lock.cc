@@ -6,7 +6,7 @@
 
 #include "omp/export.h"
 #include "omp/kmpc.h"
-#include "omp/lock.h"
+#include "omp/lock_events.h"
 #include "omp/team.h"
 
 namespace roost::omp {
@@ -24,71 +24,206 @@ int failed() {
   return 0;
 }
 
-int test(Lock* lock) { return lock->try_acquire() ? 1 : failed(); }
+using ompt::Mutex;
+
+// `hint`: of the synchronisation, as the program gave it.
+void init(Lock* lock, unsigned hint = 0) {
+  new (lock) Lock;
+  ompt::lock_begins(Mutex::lock, lock, hint);
+}
+void destroy(Lock* lock) { ompt::lock_ends(Mutex::lock, lock); }
+void set(Lock* lock) { acquire_as(Mutex::lock, *lock); }
+void unset(Lock* lock) { release_as(Mutex::lock, *lock); }
+int test(Lock* lock) {
+  ompt::Acquire event(Mutex::test_lock, lock);
+  if (lock->try_acquire()) return 1;
+  event.failed();
+  return failed();
+}
 
 // The owner of a nestable lock: a member, which is what executes a task.
 std::uint32_t owner() { return static_cast<std::uint32_t>(self().gtid) + 1; }
 
-void set(NestLock* lock) { lock->acquire(owner()); }
+void init(NestLock* lock, unsigned hint = 0) {
+  new (lock) NestLock;
+  ompt::lock_begins(Mutex::nest_lock, lock, hint);
+}
+void destroy(NestLock* lock) { ompt::lock_ends(Mutex::nest_lock, lock); }
+void set(NestLock* lock) {
+  ompt::Acquire event(Mutex::nest_lock, lock);
+  if (lock->acquire(owner()) > 1) event.nested();
+}
+void unset(NestLock* lock) {
+  if (lock->release()) {
+    ompt::released(Mutex::nest_lock, lock);
+  } else {
+    ompt::nest_lock_left(lock);
+  }
+}
 int test(NestLock* lock) {
+  ompt::Acquire event(Mutex::test_nest_lock, lock);
   std::uint32_t count = lock->try_acquire(owner());
-  return count ? static_cast<int>(count) : failed();
+  if (count > 1) event.nested();
+  if (count) return static_cast<int>(count);
+  event.failed();
+  return failed();
 }
 
 }  // namespace
 
 extern "C" {
 
-ROOST_EXPORT void omp_init_lock(Lock* lock) { new (lock) Lock; }
-ROOST_EXPORT void omp_init_lock_with_hint(Lock* lock, unsigned) { new (lock) Lock; }
-ROOST_EXPORT void omp_destroy_lock(Lock*) {}
-ROOST_EXPORT void omp_set_lock(Lock* lock) { lock->acquire(); }
-ROOST_EXPORT void omp_unset_lock(Lock* lock) { lock->release(); }
-ROOST_EXPORT int omp_test_lock(Lock* lock) { return test(lock); }
-
-ROOST_EXPORT void omp_init_nest_lock(NestLock* lock) { new (lock) NestLock; }
-ROOST_EXPORT void omp_init_nest_lock_with_hint(NestLock* lock, unsigned) { new (lock) NestLock; }
-ROOST_EXPORT void omp_destroy_nest_lock(NestLock*) {}
-ROOST_EXPORT void omp_set_nest_lock(NestLock* lock) { set(lock); }
-ROOST_EXPORT void omp_unset_nest_lock(NestLock* lock) { lock->release(); }
-ROOST_EXPORT int omp_test_nest_lock(NestLock* lock) { return test(lock); }
-
-ROOST_EXPORT void omp_init_lock_(Lock* lock) { new (lock) Lock; }
-ROOST_EXPORT void omp_init_lock_with_hint_(Lock* lock, const unsigned*) { new (lock) Lock; }
-ROOST_EXPORT void omp_destroy_lock_(Lock*) {}
-ROOST_EXPORT void omp_set_lock_(Lock* lock) { lock->acquire(); }
-ROOST_EXPORT void omp_unset_lock_(Lock* lock) { lock->release(); }
-ROOST_EXPORT std::int32_t omp_test_lock_(Lock* lock) { return test(lock); }
-
-ROOST_EXPORT void omp_init_nest_lock_(NestLock* lock) { new (lock) NestLock; }
-ROOST_EXPORT void omp_init_nest_lock_with_hint_(NestLock* lock, const unsigned*) {
-  new (lock) NestLock;
+ROOST_EXPORT void omp_init_lock(Lock* lock) {
+  ompt::Entry entry;
+  init(lock);
 }
-ROOST_EXPORT void omp_destroy_nest_lock_(NestLock*) {}
-ROOST_EXPORT void omp_set_nest_lock_(NestLock* lock) { set(lock); }
-ROOST_EXPORT void omp_unset_nest_lock_(NestLock* lock) { lock->release(); }
-ROOST_EXPORT std::int32_t omp_test_nest_lock_(NestLock* lock) { return test(lock); }
-
-ROOST_EXPORT void __kmpc_init_lock(Ident*, std::int32_t, Lock* lock) { new (lock) Lock; }
-ROOST_EXPORT void __kmpc_init_lock_with_hint(Ident*, std::int32_t, Lock* lock, std::uintptr_t) {
-  new (lock) Lock;
+ROOST_EXPORT void omp_init_lock_with_hint(Lock* lock, unsigned hint) {
+  ompt::Entry entry;
+  init(lock, hint);
 }
-ROOST_EXPORT void __kmpc_destroy_lock(Ident*, std::int32_t, Lock*) {}
-ROOST_EXPORT void __kmpc_set_lock(Ident*, std::int32_t, Lock* lock) { lock->acquire(); }
-ROOST_EXPORT void __kmpc_unset_lock(Ident*, std::int32_t, Lock* lock) { lock->release(); }
-ROOST_EXPORT int __kmpc_test_lock(Ident*, std::int32_t, Lock* lock) { return test(lock); }
+ROOST_EXPORT void omp_destroy_lock(Lock* lock) {
+  ompt::Entry entry;
+  destroy(lock);
+}
+ROOST_EXPORT void omp_set_lock(Lock* lock) {
+  ompt::Entry entry;
+  set(lock);
+}
+ROOST_EXPORT void omp_unset_lock(Lock* lock) {
+  ompt::Entry entry;
+  unset(lock);
+}
+ROOST_EXPORT int omp_test_lock(Lock* lock) {
+  ompt::Entry entry;
+  return test(lock);
+}
+
+ROOST_EXPORT void omp_init_nest_lock(NestLock* lock) {
+  ompt::Entry entry;
+  init(lock);
+}
+ROOST_EXPORT void omp_init_nest_lock_with_hint(NestLock* lock, unsigned hint) {
+  ompt::Entry entry;
+  init(lock, hint);
+}
+ROOST_EXPORT void omp_destroy_nest_lock(NestLock* lock) {
+  ompt::Entry entry;
+  destroy(lock);
+}
+ROOST_EXPORT void omp_set_nest_lock(NestLock* lock) {
+  ompt::Entry entry;
+  set(lock);
+}
+ROOST_EXPORT void omp_unset_nest_lock(NestLock* lock) {
+  ompt::Entry entry;
+  unset(lock);
+}
+ROOST_EXPORT int omp_test_nest_lock(NestLock* lock) {
+  ompt::Entry entry;
+  return test(lock);
+}
+
+ROOST_EXPORT void omp_init_lock_(Lock* lock) {
+  ompt::Entry entry;
+  init(lock);
+}
+ROOST_EXPORT void omp_init_lock_with_hint_(Lock* lock, const unsigned* hint) {
+  ompt::Entry entry;
+  init(lock, *hint);
+}
+ROOST_EXPORT void omp_destroy_lock_(Lock* lock) {
+  ompt::Entry entry;
+  destroy(lock);
+}
+ROOST_EXPORT void omp_set_lock_(Lock* lock) {
+  ompt::Entry entry;
+  set(lock);
+}
+ROOST_EXPORT void omp_unset_lock_(Lock* lock) {
+  ompt::Entry entry;
+  unset(lock);
+}
+ROOST_EXPORT std::int32_t omp_test_lock_(Lock* lock) {
+  ompt::Entry entry;
+  return test(lock);
+}
+
+ROOST_EXPORT void omp_init_nest_lock_(NestLock* lock) {
+  ompt::Entry entry;
+  init(lock);
+}
+ROOST_EXPORT void omp_init_nest_lock_with_hint_(NestLock* lock, const unsigned* hint) {
+  ompt::Entry entry;
+  init(lock, *hint);
+}
+ROOST_EXPORT void omp_destroy_nest_lock_(NestLock* lock) {
+  ompt::Entry entry;
+  destroy(lock);
+}
+ROOST_EXPORT void omp_set_nest_lock_(NestLock* lock) {
+  ompt::Entry entry;
+  set(lock);
+}
+ROOST_EXPORT void omp_unset_nest_lock_(NestLock* lock) {
+  ompt::Entry entry;
+  unset(lock);
+}
+ROOST_EXPORT std::int32_t omp_test_nest_lock_(NestLock* lock) {
+  ompt::Entry entry;
+  return test(lock);
+}
+
+ROOST_EXPORT void __kmpc_init_lock(Ident*, std::int32_t, Lock* lock) {
+  ompt::Entry entry;
+  init(lock);
+}
+ROOST_EXPORT void __kmpc_init_lock_with_hint(Ident*, std::int32_t, Lock* lock,
+                                             std::uintptr_t hint) {
+  ompt::Entry entry;
+  init(lock, static_cast<unsigned>(hint));
+}
+ROOST_EXPORT void __kmpc_destroy_lock(Ident*, std::int32_t, Lock* lock) {
+  ompt::Entry entry;
+  destroy(lock);
+}
+ROOST_EXPORT void __kmpc_set_lock(Ident*, std::int32_t, Lock* lock) {
+  ompt::Entry entry;
+  set(lock);
+}
+ROOST_EXPORT void __kmpc_unset_lock(Ident*, std::int32_t, Lock* lock) {
+  ompt::Entry entry;
+  unset(lock);
+}
+ROOST_EXPORT int __kmpc_test_lock(Ident*, std::int32_t, Lock* lock) {
+  ompt::Entry entry;
+  return test(lock);
+}
 
 ROOST_EXPORT void __kmpc_init_nest_lock(Ident*, std::int32_t, NestLock* lock) {
-  new (lock) NestLock;
+  ompt::Entry entry;
+  init(lock);
 }
 ROOST_EXPORT void __kmpc_init_nest_lock_with_hint(Ident*, std::int32_t, NestLock* lock,
-                                                  std::uintptr_t) {
-  new (lock) NestLock;
+                                                  std::uintptr_t hint) {
+  ompt::Entry entry;
+  init(lock, static_cast<unsigned>(hint));
 }
-ROOST_EXPORT void __kmpc_destroy_nest_lock(Ident*, std::int32_t, NestLock*) {}
-ROOST_EXPORT void __kmpc_set_nest_lock(Ident*, std::int32_t, NestLock* lock) { set(lock); }
-ROOST_EXPORT void __kmpc_unset_nest_lock(Ident*, std::int32_t, NestLock* lock) { lock->release(); }
-ROOST_EXPORT int __kmpc_test_nest_lock(Ident*, std::int32_t, NestLock* lock) { return test(lock); }
+ROOST_EXPORT void __kmpc_destroy_nest_lock(Ident*, std::int32_t, NestLock* lock) {
+  ompt::Entry entry;
+  destroy(lock);
+}
+ROOST_EXPORT void __kmpc_set_nest_lock(Ident*, std::int32_t, NestLock* lock) {
+  ompt::Entry entry;
+  set(lock);
+}
+ROOST_EXPORT void __kmpc_unset_nest_lock(Ident*, std::int32_t, NestLock* lock) {
+  ompt::Entry entry;
+  unset(lock);
+}
+ROOST_EXPORT int __kmpc_test_nest_lock(Ident*, std::int32_t, NestLock* lock) {
+  ompt::Entry entry;
+  return test(lock);
+}
 
 }  // extern "C"
 }  // namespace roost::omp

@@ -252,6 +252,7 @@ void read_rest(Settings& set) {
     return true;
   });
   set.tool_libraries = value_of("OMP_TOOL_LIBRARIES");
+  set.tool_verbose = value_of("OMP_TOOL_VERBOSE_INIT");
   read_value("OMP_DEBUG", "enabled or disabled", [](const char* text) {
     int index = 0;
     return parse::word(text, "enabled\0disabled\0", index);

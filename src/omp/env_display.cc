@@ -107,6 +107,7 @@ void display_environment(bool verbose) {
   line(page, "OMP_TARGET_OFFLOAD", kOffload[static_cast<unsigned>(set.offload)]);
   line(page, "OMP_TOOL", set.tool ? "enabled" : "disabled");
   line(page, "OMP_TOOL_LIBRARIES", set.tool_libraries ? set.tool_libraries : "");
+  line(page, "OMP_TOOL_VERBOSE_INIT", set.tool_verbose ? set.tool_verbose : "disabled");
   if (verbose) own_variables(page, set);
   page << "OPENMP DISPLAY ENVIRONMENT END\n";
   ult::kernel::write_error(page.c_str(), page.length());

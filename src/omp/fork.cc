@@ -35,6 +35,7 @@ void in_child() {
   unlock_task_memory_after_fork();
   forget_waiters_after_fork();
   settings_after_fork();
+  ompt::look_again_after_fork();
   keep_own_root_after_fork();
 }
 

@@ -24,7 +24,7 @@ bool begin_gomp_doacross(unsigned n_dimensions, const T* iterations, long schedu
   if (!member.loop.workshare && plan.shares) begin_shared(member, reductions, memory);  // cancelled
   if (member.loop.workshare) begin_doacross(member, n_dimensions, iterations, reductions, memory);
   if (!low) return true;
-  return next_chunk(member) && give_chunk(member.loop, low, high);
+  return next_chunk(member) && give_chunk(member, low, high);
 }
 
 std::uint64_t positive(long chunk) { return chunk > 0 ? static_cast<std::uint64_t>(chunk) : 0; }

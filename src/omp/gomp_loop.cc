@@ -31,12 +31,14 @@ extern "C" {
 #define GOMP_LOOP(name, schedule)                                                         \
   ROOST_EXPORT bool GOMP_loop_##name##_start(long start, long end, long step, long chunk, \
                                              long* low, long* high) {                     \
+    ompt::Entry entry;                                                                    \
     return begin_gomp(gomp_plan(start, end, step, schedule, chunk), low, high);           \
   }                                                                                       \
   ROOST_EXPORT bool GOMP_loop_##name##_next(long* low, long* high) { return next_gomp(low, high); }
 #define GOMP_LOOP_RUNTIME(name)                                                          \
   ROOST_EXPORT bool GOMP_loop_##name##_start(long start, long end, long step, long* low, \
                                              long* high) {                               \
+    ompt::Entry entry;                                                                   \
     return begin_gomp(gomp_plan(start, end, step, kGompRuntime, 0), low, high);          \
   }                                                                                      \
   ROOST_EXPORT bool GOMP_loop_##name##_next(long* low, long* high) { return next_gomp(low, high); }
@@ -53,6 +55,7 @@ GOMP_LOOP_RUNTIME(maybe_nonmonotonic_runtime)
 #define GOMP_LOOP_ORDERED(name, schedule)                                                         \
   ROOST_EXPORT bool GOMP_loop_ordered_##name##_start(long start, long end, long step, long chunk, \
                                                      long* low, long* high) {                     \
+    ompt::Entry entry;                                                                            \
     return begin_gomp_ordered(gomp_plan(start, end, step, schedule, chunk), low, high);           \
   }                                                                                               \
   ROOST_EXPORT bool GOMP_loop_ordered_##name##_next(long* low, long* high) {                      \
@@ -65,6 +68,7 @@ GOMP_LOOP_ORDERED(guided, kGompGuided)
 
 ROOST_EXPORT bool GOMP_loop_ordered_runtime_start(long start, long end, long step, long* low,
                                                   long* high) {
+  ompt::Entry entry;
   return begin_gomp_ordered(gomp_plan(start, end, step, kGompRuntime, 0), low, high);
 }
 ROOST_EXPORT bool GOMP_loop_ordered_runtime_next(long* low, long* high) {
@@ -76,17 +80,19 @@ ROOST_EXPORT bool GOMP_loop_ordered_runtime_next(long* low, long* high) {
 ROOST_EXPORT bool GOMP_loop_start(long start, long end, long step, long schedule, long chunk,
                                   long* low, long* high, std::uintptr_t* reductions,
                                   void** memory) {
+  ompt::Entry entry;
   Member& member = self();
   LoopPlan plan = gomp_plan(start, end, step, schedule, chunk);
   plan.shares = reductions || memory;
   begin_loop(member, plan);
   if (plan.shares) begin_shared(member, reductions, memory);
   if (!low) return true;
-  return next_chunk(member) && give_chunk(member.loop, low, high);
+  return next_chunk(member) && give_chunk(member, low, high);
 }
 ROOST_EXPORT bool GOMP_loop_ordered_start(long start, long end, long step, long schedule,
                                           long chunk, long* low, long* high,
                                           std::uintptr_t* reductions, void** memory) {
+  ompt::Entry entry;
   Member& member = self();
   LoopPlan plan = gomp_plan(start, end, step, schedule, chunk);
   plan.ordered = true;
@@ -94,20 +100,25 @@ ROOST_EXPORT bool GOMP_loop_ordered_start(long start, long end, long step, long 
   begin_loop(member, plan);
   if (plan.shares) begin_shared(member, reductions, memory);
   if (!low) return true;
-  return next_ordered_chunk(member) && give_chunk(member.loop, low, high);
+  return next_ordered_chunk(member) && give_chunk(member, low, high);
 }
 
-ROOST_EXPORT void GOMP_loop_end_nowait() { end_loop(self()); }
+ROOST_EXPORT void GOMP_loop_end_nowait() {
+  ompt::Entry entry;
+  end_loop(self());
+}
 ROOST_EXPORT void GOMP_loop_end() {
+  ompt::Entry entry;
   Member& member = self();
   end_loop(member);
-  team_barrier(member);
+  team_barrier(member, ompt::Sync::barrier_implicit_workshare);
 }
 // True if the region was cancelled.
 ROOST_EXPORT bool GOMP_loop_end_cancel() {
+  ompt::Entry entry;
   Member& member = self();
   end_loop(member);
-  return team_barrier(member);
+  return team_barrier(member, ompt::Sync::barrier_implicit_workshare);
 }
 
 }  // extern "C"

@@ -57,7 +57,9 @@ inline LoopPlan gomp_plan_ull(bool up, Ull start, Ull end, Ull step, long schedu
 // The chunk's bounds as values of the variable; `high` is excluded, and never beyond what the
 // program said.
 template <class T>
-bool give_chunk(const LoopState& loop, T* low, T* high) {
+bool give_chunk(Member& member, T* low, T* high) {
+  const LoopState& loop = member.loop;
+  ompt::chunk(member);
   // Both are of 64 bits. NOLINTBEGIN(bugprone-misplaced-widening-cast)
   *low = static_cast<T>(loop.first + loop.low * loop.step);
   *high = static_cast<T>(loop.high == loop.trip ? loop.end : loop.first + loop.high * loop.step);
@@ -68,25 +70,25 @@ bool give_chunk(const LoopState& loop, T* low, T* high) {
 template <class T>
 bool next_gomp(T* low, T* high) {
   Member& member = self();
-  return next_chunk(member) && give_chunk(member.loop, low, high);
+  return next_chunk(member) && give_chunk(member, low, high);
 }
 template <class T>
 bool next_gomp_ordered(T* low, T* high) {
   Member& member = self();
-  return next_ordered_chunk(member) && give_chunk(member.loop, low, high);
+  return next_ordered_chunk(member) && give_chunk(member, low, high);
 }
 template <class T>
 bool begin_gomp(const LoopPlan& plan, T* low, T* high) {
   Member& member = self();
   begin_loop(member, plan);
-  return next_chunk(member) && give_chunk(member.loop, low, high);
+  return next_chunk(member) && give_chunk(member, low, high);
 }
 template <class T>
 bool begin_gomp_ordered(LoopPlan plan, T* low, T* high) {
   Member& member = self();
   plan.ordered = true;
   begin_loop(member, plan);
-  return next_ordered_chunk(member) && give_chunk(member.loop, low, high);
+  return next_ordered_chunk(member) && give_chunk(member, low, high);
 }
 
 // What the constructs of gcc 9 and later may have besides: task reductions, and memory that the
@@ -100,7 +102,10 @@ Team& begin_parallel_loop(void (*function)(void*), void* data, unsigned threads,
 inline void parallel_loop(void (*function)(void*), void* data, unsigned threads,
                           const LoopPlan& plan, unsigned flags) {
   begin_parallel_loop(function, data, threads, plan, flags);
-  function(data);
+  {
+    ompt::UserCode code;
+    function(data);
+  }
   end_region();
 }
 

@@ -9,6 +9,7 @@ extern "C" {
 #define GOMP_LOOP_ULL(name, schedule)                                                              \
   ROOST_EXPORT bool GOMP_loop_ull_##name##_start(bool up, Ull start, Ull end, Ull step, Ull chunk, \
                                                  Ull* low, Ull* high) {                            \
+    ompt::Entry entry;                                                                             \
     return begin_gomp(gomp_plan_ull(up, start, end, step, schedule, chunk), low, high);            \
   }                                                                                                \
   ROOST_EXPORT bool GOMP_loop_ull_##name##_next(Ull* low, Ull* high) {                             \
@@ -17,6 +18,7 @@ extern "C" {
 #define GOMP_LOOP_ULL_RUNTIME(name)                                                               \
   ROOST_EXPORT bool GOMP_loop_ull_##name##_start(bool up, Ull start, Ull end, Ull step, Ull* low, \
                                                  Ull* high) {                                     \
+    ompt::Entry entry;                                                                            \
     return begin_gomp(gomp_plan_ull(up, start, end, step, kGompRuntime, 0), low, high);           \
   }                                                                                               \
   ROOST_EXPORT bool GOMP_loop_ull_##name##_next(Ull* low, Ull* high) {                            \
@@ -25,6 +27,7 @@ extern "C" {
 #define GOMP_LOOP_ULL_ORDERED(name, schedule)                                                   \
   ROOST_EXPORT bool GOMP_loop_ull_ordered_##name##_start(bool up, Ull start, Ull end, Ull step, \
                                                          Ull chunk, Ull* low, Ull* high) {      \
+    ompt::Entry entry;                                                                          \
     return begin_gomp_ordered(gomp_plan_ull(up, start, end, step, schedule, chunk), low, high); \
   }                                                                                             \
   ROOST_EXPORT bool GOMP_loop_ull_ordered_##name##_next(Ull* low, Ull* high) {                  \
@@ -45,6 +48,7 @@ GOMP_LOOP_ULL_ORDERED(guided, kGompGuided)
 
 ROOST_EXPORT bool GOMP_loop_ull_ordered_runtime_start(bool up, Ull start, Ull end, Ull step,
                                                       Ull* low, Ull* high) {
+  ompt::Entry entry;
   return begin_gomp_ordered(gomp_plan_ull(up, start, end, step, kGompRuntime, 0), low, high);
 }
 ROOST_EXPORT bool GOMP_loop_ull_ordered_runtime_next(Ull* low, Ull* high) {
@@ -54,17 +58,19 @@ ROOST_EXPORT bool GOMP_loop_ull_ordered_runtime_next(Ull* low, Ull* high) {
 ROOST_EXPORT bool GOMP_loop_ull_start(bool up, Ull start, Ull end, Ull step, long schedule,
                                       Ull chunk, Ull* low, Ull* high, std::uintptr_t* reductions,
                                       void** memory) {
+  ompt::Entry entry;
   Member& member = self();
   LoopPlan plan = gomp_plan_ull(up, start, end, step, schedule, chunk);
   plan.shares = reductions || memory;
   begin_loop(member, plan);
   if (plan.shares) begin_shared(member, reductions, memory);
   if (!low) return true;
-  return next_chunk(member) && give_chunk(member.loop, low, high);
+  return next_chunk(member) && give_chunk(member, low, high);
 }
 ROOST_EXPORT bool GOMP_loop_ull_ordered_start(bool up, Ull start, Ull end, Ull step, long schedule,
                                               Ull chunk, Ull* low, Ull* high,
                                               std::uintptr_t* reductions, void** memory) {
+  ompt::Entry entry;
   Member& member = self();
   LoopPlan plan = gomp_plan_ull(up, start, end, step, schedule, chunk);
   plan.ordered = true;
@@ -72,7 +78,7 @@ ROOST_EXPORT bool GOMP_loop_ull_ordered_start(bool up, Ull start, Ull end, Ull s
   begin_loop(member, plan);
   if (plan.shares) begin_shared(member, reductions, memory);
   if (!low) return true;
-  return next_ordered_chunk(member) && give_chunk(member.loop, low, high);
+  return next_ordered_chunk(member) && give_chunk(member, low, high);
 }
 
 }  // extern "C"

@@ -1,13 +1,14 @@
 // GCC's entry points: parallel regions, barriers and critical sections (libgomp's ABI, gcc 4.2 to
 // 14).
 #include "omp/export.h"
-#include "omp/lock.h"
+#include "omp/lock_events.h"
 #include "omp/team.h"
 
 namespace roost::omp {
 namespace {
 
 void invoke_gomp(Team& team, Member&) {
+  ompt::UserCode code;
   reinterpret_cast<void (*)(void*)>(team.region.function)(team.region.data);
 }
 
@@ -29,30 +30,59 @@ extern "C" {
 
 ROOST_EXPORT void GOMP_parallel(void (*function)(void*), void* data, unsigned threads,
                                 unsigned flags) {
+  ompt::Entry entry;
   parallel(gomp_region(function, data, threads, flags));
 }
 
 // Before gcc 4.9: the caller runs the master's part between the two.
 ROOST_EXPORT void GOMP_parallel_start(void (*function)(void*), void* data, unsigned threads) {
+  ompt::Entry entry;
   begin_region(gomp_region(function, data, threads, 0));
+  entry.stay();
 }
-ROOST_EXPORT void GOMP_parallel_end() { end_region(); }
+ROOST_EXPORT void GOMP_parallel_end() {
+  ompt::Entry entry;
+  end_region();
+}
 
-ROOST_EXPORT void GOMP_barrier() { team_barrier(self()); }
-ROOST_EXPORT bool GOMP_barrier_cancel() { return team_barrier(self()); }
+// Of the barrier construct, and at the end of what GCC divides itself: static loops, single.
+ROOST_EXPORT void GOMP_barrier() {
+  ompt::Entry entry;
+  team_barrier(self(), ompt::Sync::barrier_explicit);
+}
+ROOST_EXPORT bool GOMP_barrier_cancel() {
+  ompt::Entry entry;
+  return team_barrier(self(), ompt::Sync::barrier_explicit);
+}
 
-ROOST_EXPORT void GOMP_critical_start() { unnamed_critical.acquire(); }
-ROOST_EXPORT void GOMP_critical_end() { unnamed_critical.release(); }
+ROOST_EXPORT void GOMP_critical_start() {
+  ompt::Entry entry;
+  acquire_as(ompt::Mutex::critical, unnamed_critical);
+}
+ROOST_EXPORT void GOMP_critical_end() {
+  ompt::Entry entry;
+  release_as(ompt::Mutex::critical, unnamed_critical);
+}
 // `word`: a common symbol of the size of a pointer, zero at first.
 ROOST_EXPORT void GOMP_critical_name_start(void** word) {
-  reinterpret_cast<Lock*>(word)->acquire();
+  ompt::Entry entry;
+  acquire_as(ompt::Mutex::critical, *reinterpret_cast<Lock*>(word));
 }
-ROOST_EXPORT void GOMP_critical_name_end(void** word) { reinterpret_cast<Lock*>(word)->release(); }
+ROOST_EXPORT void GOMP_critical_name_end(void** word) {
+  ompt::Entry entry;
+  release_as(ompt::Mutex::critical, *reinterpret_cast<Lock*>(word));
+}
 
 // For atomic constructs the processor has no instruction for.
 constinit Lock atomic_fallback;
-ROOST_EXPORT void GOMP_atomic_start() { atomic_fallback.acquire(); }
-ROOST_EXPORT void GOMP_atomic_end() { atomic_fallback.release(); }
+ROOST_EXPORT void GOMP_atomic_start() {
+  ompt::Entry entry;
+  acquire_as(ompt::Mutex::atomic, atomic_fallback);
+}
+ROOST_EXPORT void GOMP_atomic_end() {
+  ompt::Entry entry;
+  release_as(ompt::Mutex::atomic, atomic_fallback);
+}
 
 }  // extern "C"
 }  // namespace roost::omp

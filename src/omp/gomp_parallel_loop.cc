@@ -8,6 +8,7 @@ namespace {
 void invoke_combined(Team& team, Member& member) {
   auto& combined = *static_cast<CombinedLoop*>(team.region.data);
   begin_loop(member, combined.plan);
+  ompt::UserCode code;
   combined.function(combined.data);
 }
 
@@ -41,12 +42,14 @@ extern "C" {
   ROOST_EXPORT void GOMP_parallel_loop_##name(void (*function)(void*), void* data,               \
                                               unsigned threads, long start, long end, long step, \
                                               long chunk, unsigned flags) {                      \
+    ompt::Entry entry;                                                                           \
     parallel_loop(function, data, threads, gomp_plan(start, end, step, schedule, chunk), flags); \
   }
 #define GOMP_PARALLEL_LOOP_RUNTIME(name)                                                         \
   ROOST_EXPORT void GOMP_parallel_loop_##name(void (*function)(void*), void* data,               \
                                               unsigned threads, long start, long end, long step, \
                                               unsigned flags) {                                  \
+    ompt::Entry entry;                                                                           \
     parallel_loop(function, data, threads, gomp_plan(start, end, step, kGompRuntime, 0), flags); \
   }
 
@@ -64,7 +67,9 @@ GOMP_PARALLEL_LOOP_RUNTIME(maybe_nonmonotonic_runtime)
   ROOST_EXPORT void GOMP_parallel_loop_##name##_start(void (*function)(void*), void* data,         \
                                                       unsigned threads, long start, long end,      \
                                                       long step, long chunk) {                     \
+    ompt::Entry entry;                                                                             \
     begin_parallel_loop(function, data, threads, gomp_plan(start, end, step, schedule, chunk), 0); \
+    entry.stay();                                                                                  \
   }
 GOMP_PARALLEL_LOOP_START(static, kGompStatic)
 GOMP_PARALLEL_LOOP_START(dynamic, kGompDynamic)
@@ -72,7 +77,9 @@ GOMP_PARALLEL_LOOP_START(guided, kGompGuided)
 ROOST_EXPORT void GOMP_parallel_loop_runtime_start(void (*function)(void*), void* data,
                                                    unsigned threads, long start, long end,
                                                    long step) {
+  ompt::Entry entry;
   begin_parallel_loop(function, data, threads, gomp_plan(start, end, step, kGompRuntime, 0), 0);
+  entry.stay();
 }
 
 }  // extern "C"

@@ -98,6 +98,7 @@ Found find(const TaskGroup* group, std::uintptr_t address) {
 }
 
 void invoke_with_reductions(Team& team, Member&) {
+  ompt::UserCode code;
   reinterpret_cast<void (*)(void*)>(team.region.function)(team.region.data);
 }
 
@@ -143,19 +144,21 @@ ROOST_EXPORT void GOMP_task_reduction_remap(std::size_t count, std::size_t origi
 }
 
 ROOST_EXPORT void GOMP_workshare_task_reduction_unregister(bool cancelled) {
+  ompt::Entry entry;
   Member& member = self();
   std::uintptr_t* data = member.task->group->gomp_reductions;
   end_taskgroup(member);
   // Tasks that use the copies are complete since the barrier at the construct's end, and the
   // first member has combined them.
   if (member.number == 0) GOMP_taskgroup_reduction_unregister(data);
-  if (!cancelled) team_barrier(member);
+  if (!cancelled) team_barrier(member, ompt::Sync::barrier_implementation);
 }
 
 // A parallel region with reduction(task, ...). The first word of `data` is the description; the
 // caller combines the copies afterwards. Returns the number of members.
 ROOST_EXPORT unsigned GOMP_parallel_reductions(void (*function)(void*), void* data,
                                                unsigned threads, unsigned flags) {
+  ompt::Entry entry;
   unsigned members = team_size(self(), threads);
   TaskGroup group;
   register_reductions(group, *static_cast<std::uintptr_t**>(data), members);

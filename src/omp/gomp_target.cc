@@ -102,6 +102,7 @@ struct Leagues {
 };
 void run_league(void* argument) {
   auto& leagues = *static_cast<Leagues*>(argument);
+  ompt::UserCode code;
   leagues.function(leagues.data);
 }
 
@@ -118,6 +119,7 @@ extern "C" {
 ROOST_EXPORT void GOMP_target(int device, void (*function)(void*), const void*, std::size_t,
                               void** addresses, std::size_t*, unsigned char*) {
   require_host_allowed(device, "a target region");
+  ompt::Entry entry;
   run_target(function, addresses, 0);
 }
 
@@ -125,6 +127,7 @@ ROOST_EXPORT void GOMP_target_ext(int device, void (*function)(void*), std::size
                                   void** addresses, std::size_t* sizes, unsigned short* kinds,
                                   unsigned, void** depend, void** arguments) {
   require_host_allowed(device, "a target region");
+  ompt::Entry entry;
   wait_for(depend);
   Mappings maps{count, addresses, sizes, kinds};
   std::size_t alignment = 1;
@@ -181,13 +184,13 @@ ROOST_EXPORT void GOMP_offload_unregister_ver(unsigned, const void*, int, const 
 // A teams construct outside target.
 ROOST_EXPORT void GOMP_teams_reg(void (*function)(void*), void* data, unsigned teams,
                                  unsigned thread_limit, unsigned) {
+  ompt::Entry entry;
   self();  // the environment has been read
   Leagues leagues{function, data};
   League league;
   league.size = leagues_for(teams);
   league.thread_limit = league_thread_limit(thread_limit);
-  for (; league.number < league.size; ++league.number)
-    run_initial_task(league, run_league, &leagues);
+  run_leagues(league, run_league, &leagues);
 }
 
 // A teams construct inside target, whose initial task becomes one league after the other. Returns

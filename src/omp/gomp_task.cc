@@ -11,7 +11,11 @@ namespace roost::omp {
 
 void run_gomp(ExplicitTask& task, Member&) {
   // A task with constructed copies runs even when cancelled: its body destroys them.
-  if (!task.must_run && cancellation() && is_cancelled(task)) return;
+  if (!task.must_run && cancellation() && is_cancelled(task)) {
+    ompt::discarded(task);
+    return;
+  }
+  ompt::UserCode code;
   reinterpret_cast<void (*)(void*)>(task.function)(task.argument);
 }
 
@@ -66,35 +70,41 @@ class GompDependences final : public Dependences {
     auto number = [&](unsigned i) { return reinterpret_cast<std::uintptr_t>(array[i]); };
     if (array[0]) {
       count_ = number(0);
-      written_ = number(1);
+      inout_ = written_ = number(1);
       plain_ = count_;
       items_ = array + 2;
     } else {
       count_ = number(1);
-      written_ = number(2) + number(3);
+      inout_ = number(2);
+      written_ = inout_ + number(3);
       plain_ = written_ + number(4);
       items_ = array + 5;
     }
   }
   std::size_t count() const override { return count_; }
   Dependence at(std::size_t i) const override {
-    if (i < plain_) return make(items_[i], i < written_ ? DependKind::inout : DependKind::in);
+    if (i < plain_) return make(items_[i], i < inout_ ? kInout : i < written_ ? kMutex : kIn);
     auto* object = static_cast<const GompDependObject*>(items_[i]);
-    switch (object->kind) {
-      case kIn:
-        return make(object->address, DependKind::in);
-      case kInoutset:
-        return make(object->address, DependKind::inoutset);
-      default:
-        return make(object->address, DependKind::inout);
-    }
+    return make(object->address, object->kind);
   }
 
  private:
-  static Dependence make(const void* address, DependKind kind) {
-    return {address, kind, !address && kind == DependKind::inout};
+  static Dependence make(const void* address, std::uintptr_t kind) {
+    switch (kind) {
+      case kIn:
+        return {address, DependKind::in, false, ompt::DependenceKind::in};
+      case kInoutset:
+        return {address, DependKind::inoutset, false, ompt::DependenceKind::inoutset};
+      case kMutex:
+        return {address, DependKind::inout, !address, ompt::DependenceKind::mutexinoutset};
+      default:
+        return {address, DependKind::inout, !address,
+                address ? ompt::DependenceKind::inout : ompt::DependenceKind::inout_all_memory};
+    }
   }
-  std::size_t count_ = 0, written_ = 0, plain_ = 0;
+  // Numbers of items: all, those with out or inout, those that are written, those without an
+  // object.
+  std::size_t count_ = 0, inout_ = 0, written_ = 0, plain_ = 0;
   void** items_ = nullptr;
 };
 
@@ -110,6 +120,7 @@ __attribute__((noinline)) void create_in_full(Member& member, GompBody body, boo
   if (undeferred && !body.copy) body.bytes = 0;
   if (undeferred && flags & kGompDepend) wait_for_dependences(member, GompDependences(depend));
   ExplicitTask& task = create_gomp_task(member, body, flags & kGompFinal);
+  task.untied = flags & kGompUntied;
   if (flags & kGompDetach) {
     make_detachable(task);
     void* event = &task;
@@ -119,7 +130,10 @@ __attribute__((noinline)) void create_in_full(Member& member, GompBody body, boo
   if (undeferred) {
     begin_undeferred(member, task);
     if (body.copy) body.copy(task.argument, body.data);
-    body.function(body.copy ? task.argument : body.data);
+    {
+      ompt::UserCode code;
+      body.function(body.copy ? task.argument : body.data);
+    }
     end_undeferred(member, task);
     return;
   }
@@ -141,9 +155,11 @@ extern "C" {
 ROOST_EXPORT void GOMP_task(void (*function)(void*), void* data, void (*copy)(void*, void*),
                             long bytes, long alignment, bool if_clause, unsigned flags,
                             void** depend, int priority, void* detach) {
+  ompt::Entry entry;
   Member& member = self();
   constexpr unsigned kSpecial = kGompDepend | kGompPriority | kGompDetach;
-  if (!copy && !(flags & kSpecial) && if_clause && runs_in_place(member) && !cancellation()) {
+  if (!copy && !(flags & kSpecial) && if_clause && runs_in_place(member) && !cancellation() &&
+      !ompt::on()) {
     // It uses its creator's data.
     ExplicitTask& task = begin_in_place(member);
     task.final_ |= (flags & kGompFinal) != 0;
@@ -156,12 +172,16 @@ ROOST_EXPORT void GOMP_task(void (*function)(void*), void* data, void (*copy)(vo
   create_in_full(member, body, if_clause, flags, depend, priority, detach);
 }
 
-ROOST_EXPORT void GOMP_taskwait() { wait_for_children(self()); }
+ROOST_EXPORT void GOMP_taskwait() {
+  ompt::Entry entry;
+  wait_for_children(self());
+}
 
 ROOST_EXPORT void GOMP_taskwait_depend(void** depend) {
+  ompt::Entry entry;
   Member& member = self();
   if (gomp_creates_nothing(*member.task)) return;
-  wait_for_dependences(member, GompDependences(depend));
+  taskwait_for(member, GompDependences(depend));
 }
 
 // Since gcc 13: an empty task with the dependences.
@@ -169,10 +189,19 @@ ROOST_EXPORT void GOMP_taskwait_depend_nowait(void** depend) {
   GOMP_task(nothing, nullptr, nullptr, 0, 1, true, kGompDepend, depend, 0, nullptr);
 }
 
-ROOST_EXPORT void GOMP_taskyield() { yield_task(self()); }
+ROOST_EXPORT void GOMP_taskyield() {
+  ompt::Entry entry;
+  yield_task(self());
+}
 
-ROOST_EXPORT void GOMP_taskgroup_start() { begin_taskgroup(self()); }
-ROOST_EXPORT void GOMP_taskgroup_end() { end_taskgroup(self()); }
+ROOST_EXPORT void GOMP_taskgroup_start() {
+  ompt::Entry entry;
+  begin_taskgroup(self());
+}
+ROOST_EXPORT void GOMP_taskgroup_end() {
+  ompt::Entry entry;
+  end_taskgroup(self());
+}
 
 // Both compilers' events are the tasks themselves. Any thread, also one that is no OpenMP thread.
 ROOST_EXPORT void omp_fulfill_event(void* event) { fulfill(*static_cast<ExplicitTask*>(event)); }

@@ -9,6 +9,7 @@
 namespace roost::omp {
 
 // GOMP_task's and GOMP_taskloop's flags.
+inline constexpr unsigned kGompUntied = 1;
 inline constexpr unsigned kGompFinal = 2;
 inline constexpr unsigned kGompDepend = 8;
 inline constexpr unsigned kGompPriority = 16;

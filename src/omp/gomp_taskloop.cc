@@ -66,6 +66,7 @@ void taskloop(const GompBody& body, unsigned flags, std::uint64_t wanted, int pr
     return;
   }
   Cut cuts = cut(n, flags, wanted, member.team->size);
+  ompt::Taskloop event(member, n);
   if (group) {
     TaskGroup& of_loop = begin_taskgroup(member);
     if (flags & kGompReduction) register_reductions(of_loop, head->reductions, member.team->size);
@@ -77,6 +78,7 @@ void taskloop(const GompBody& body, unsigned flags, std::uint64_t wanted, int pr
     std::uint64_t length = cuts.each + (i < cuts.longer);
     if (cuts.last && i + 1 == cuts.tasks) length = cuts.last;
     ExplicitTask& task = create_gomp_task(member, body, flags & kGompFinal);
+    task.untied = flags & kGompUntied;
     copy_gomp_arguments(member, task, body);
     auto* part = static_cast<Head<T>*>(task.argument);
     part->begin = static_cast<T>(at);
@@ -100,6 +102,7 @@ extern "C" {
 ROOST_EXPORT void GOMP_taskloop(void (*function)(void*), void* data, void (*copy)(void*, void*),
                                 long bytes, long alignment, unsigned flags, unsigned long num_tasks,
                                 int priority, long start, long end, long step) {
+  ompt::Entry entry;
   GompBody body{function, data, copy, static_cast<std::size_t>(bytes),
                 static_cast<std::size_t>(alignment)};
   taskloop<long>(body, flags, num_tasks, priority, {start, end, step}, step > 0);
@@ -109,6 +112,7 @@ ROOST_EXPORT void GOMP_taskloop_ull(void (*function)(void*), void* data, void (*
                                     long bytes, long alignment, unsigned flags,
                                     unsigned long num_tasks, int priority, unsigned long long start,
                                     unsigned long long end, unsigned long long step) {
+  ompt::Entry entry;
   GompBody body{function, data, copy, static_cast<std::size_t>(bytes),
                 static_cast<std::size_t>(alignment)};
   taskloop<unsigned long long>(body, flags, num_tasks, priority, {start, end, step},

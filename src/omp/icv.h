@@ -43,11 +43,12 @@ struct Settings {
   enum class Wait : std::uint8_t { unset, active, passive } wait = Wait::unset;
   enum class Offload : std::uint8_t { optional, mandatory, disabled } offload = Offload::optional;
   enum class Show : std::uint8_t { no, yes, verbose } display_env = Show::no;  // OMP_DISPLAY_ENV
-  bool display_affinity = false;  // OMP_DISPLAY_AFFINITY
-  bool warnings = true;           // KMP_WARNINGS
-  bool tool = true;               // OMP_TOOL: nothing asks for it yet
-  const char* tool_libraries = nullptr;
-  const char* places = nullptr;  // OMP_PLACES, if it could be read
+  bool display_affinity = false;         // OMP_DISPLAY_AFFINITY
+  bool warnings = true;                  // KMP_WARNINGS
+  bool tool = true;                      // OMP_TOOL: one may be active (omp/ompt_start.cc)
+  const char* tool_libraries = nullptr;  // OMP_TOOL_LIBRARIES
+  const char* tool_verbose = nullptr;    // OMP_TOOL_VERBOSE_INIT
+  const char* places = nullptr;          // OMP_PLACES, if it could be read
   // ROOST_OMP_LEVELS: regions nested less deep always run on OS threads. Negative: decided case by
   // case (docs/user/openmp.md).
   std::int32_t os_levels = -1;

@@ -13,7 +13,7 @@
 
 #include "omp/export.h"
 #include "omp/kmpc.h"
-#include "omp/lock.h"
+#include "omp/lock_events.h"
 
 namespace roost::omp {
 namespace {
@@ -281,8 +281,14 @@ ANY_UPDATE(16, update_locked_by)
 ANY_UPDATE(20, update_locked_by)
 ANY_UPDATE(32, update_locked_by)
 
-ROOST_EXPORT void __kmpc_atomic_start() { whole.acquire(); }
-ROOST_EXPORT void __kmpc_atomic_end() { whole.release(); }
+ROOST_EXPORT void __kmpc_atomic_start() {
+  ompt::Entry entry;
+  acquire_as(ompt::Mutex::atomic, whole);
+}
+ROOST_EXPORT void __kmpc_atomic_end() {
+  ompt::Entry entry;
+  release_as(ompt::Mutex::atomic, whole);
+}
 
 }  // extern "C"
 }  // namespace roost::omp

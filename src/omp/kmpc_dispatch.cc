@@ -85,7 +85,11 @@ std::int32_t dispatch_next(std::int32_t* last, T* lower, T* upper, std::make_sig
   Member& member = self();
   LoopState& loop = member.loop;
   bool found = loop.ordered ? next_ordered_chunk(member) : next_chunk(member);
-  if (!found) return 0;  // *last still says whether the member's last chunk was the loop's
+  if (!found) {
+    ompt::work_ends(member);
+    return 0;  // *last still says whether the member's last chunk was the loop's
+  }
+  ompt::chunk(member);
   *lower = static_cast<T>(loop.first + loop.low * loop.step);
   *upper = static_cast<T>(loop.first + (loop.high - 1) * loop.step);
   if (step) *step = static_cast<std::make_signed_t<T>>(loop.step);
@@ -100,15 +104,18 @@ extern "C" {
 #define KMPC_DISPATCH(suffix, T, S)                                                               \
   ROOST_EXPORT void __kmpc_dispatch_init_##suffix(Ident*, std::int32_t, std::int32_t schedule,    \
                                                   T lower, T upper, S step, S chunk) {            \
+    ompt::Entry entry;                                                                            \
     dispatch_init<T>(schedule, lower, upper, step, chunk);                                        \
   }                                                                                               \
   ROOST_EXPORT void __kmpc_dist_dispatch_init_##suffix(Ident*, std::int32_t,                      \
                                                        std::int32_t schedule, std::int32_t* last, \
                                                        T lower, T upper, S step, S chunk) {       \
+    ompt::Entry entry;                                                                            \
     dist_dispatch_init<T>(schedule, last, lower, upper, step, chunk);                             \
   }                                                                                               \
   ROOST_EXPORT std::int32_t __kmpc_dispatch_next_##suffix(                                        \
       Ident*, std::int32_t, std::int32_t* last, T* lower, T* upper, S* step) {                    \
+    ompt::Entry entry;                                                                            \
     return dispatch_next<T>(last, lower, upper, step);                                            \
   }                                                                                               \
   /* After each iteration of an ordered loop: the turn is passed on by chunks (omp/loop.h). */    \
@@ -120,10 +127,19 @@ KMPC_DISPATCH(8, std::int64_t, std::int64_t)
 KMPC_DISPATCH(8u, std::uint64_t, std::int64_t)
 
 // The member is through with the loop, also where it is cancelled (clang 19).
-ROOST_EXPORT void __kmpc_dispatch_deinit(Ident*, std::int32_t) { end_loop(self()); }
+ROOST_EXPORT void __kmpc_dispatch_deinit(Ident*, std::int32_t) {
+  ompt::Entry entry;
+  end_loop(self());
+}
 
-ROOST_EXPORT void __kmpc_ordered(Ident*, std::int32_t) { begin_ordered(self()); }
-ROOST_EXPORT void __kmpc_end_ordered(Ident*, std::int32_t) { end_ordered(self()); }
+ROOST_EXPORT void __kmpc_ordered(Ident*, std::int32_t) {
+  ompt::Entry entry;
+  begin_ordered(self());
+}
+ROOST_EXPORT void __kmpc_end_ordered(Ident*, std::int32_t) {
+  ompt::Entry entry;
+  end_ordered(self());
+}
 
 // Sections as a loop whose size comes with each request (libomp 17). Numbers from 0 on; `count`:
 // none is left.
@@ -133,6 +149,8 @@ ROOST_EXPORT std::int32_t __kmpc_sections_init(Ident*, std::int32_t) {
   plan.chunk = 1;
   plan.schedule = Schedule::dynamic;
   plan.stepwise = true;
+  plan.work = ompt::Work::sections;
+  ompt::Entry entry;
   Member& member = self();
   begin_loop(member, plan);
   return member.team->size > 1;
@@ -143,7 +161,10 @@ ROOST_EXPORT std::int32_t __kmpc_next_section(Ident*, std::int32_t, std::int32_t
   loop.trip = loop.chunks = static_cast<std::uint64_t>(count);
   return next_chunk(member) ? static_cast<std::int32_t>(loop.low) : count;
 }
-ROOST_EXPORT void __kmpc_end_sections(Ident*, std::int32_t) { end_loop(self()); }
+ROOST_EXPORT void __kmpc_end_sections(Ident*, std::int32_t) {
+  ompt::Entry entry;
+  end_loop(self());
+}
 
 }  // extern "C"
 }  // namespace roost::omp

@@ -74,14 +74,17 @@ ROOST_EXPORT std::uint64_t __kmpc_get_parent_taskid() {
 
 ROOST_EXPORT void __kmpc_error(Ident* where, int severity, const char* message) {
   constexpr int kFatal = 2;
+  ompt::error(severity, message, length_of(message, ~std::size_t{0}), __builtin_return_address(0));
   const char* source = where ? where->source : nullptr;
   say(severity == kFatal ? "error" : "warning", message, ~std::size_t{0}, source);
   if (severity == kFatal) std::exit(1);
 }
 ROOST_EXPORT void GOMP_warning(const char* message, std::size_t length) {
+  ompt::error(1, message, length_of(message, length), __builtin_return_address(0));
   say("warning", message, length_of(message, length), nullptr);
 }
 ROOST_EXPORT void GOMP_error(const char* message, std::size_t length) {
+  ompt::error(2, message, length_of(message, length), __builtin_return_address(0));
   say("error", message, length_of(message, length), nullptr);
   std::exit(1);
 }

@@ -4,7 +4,7 @@
 
 #include "omp/export.h"
 #include "omp/kmpc.h"
-#include "omp/lock.h"
+#include "omp/lock_events.h"
 #include "omp/team.h"
 
 namespace roost::omp {
@@ -13,6 +13,7 @@ namespace {
 template <std::size_t... index>
 void call(Microtask function, std::int32_t* gtid, std::int32_t* bound, void** arguments,
           std::index_sequence<index...>) {
+  ompt::UserCode code;
   function(gtid, bound, arguments[index]...);
 }
 template <std::size_t count>
@@ -51,6 +52,14 @@ void fork(Microtask function, int count, void** arguments, unsigned threads) {
   parallel(region);
 }
 
+// Which barrier the compiler means.
+ompt::Sync barrier_kind(const Ident* where) {
+  constexpr std::int32_t kExplicit = 0x20, kEndOfConstruct = 0x40;
+  if (where && where->flags & kExplicit) return ompt::Sync::barrier_explicit;
+  if (where && where->flags & kEndOfConstruct) return ompt::Sync::barrier_implicit_workshare;
+  return ompt::Sync::barrier_implementation;
+}
+
 }  // namespace
 
 void call_microtask(Microtask function, std::int32_t* gtid, std::int32_t* bound_tid, int count,
@@ -85,41 +94,58 @@ ROOST_EXPORT void __kmpc_fork_call(Ident*, std::int32_t count, Microtask functio
   va_start(list, function);
   for (int i = 0; i < count; ++i) arguments[i] = va_arg(list, void*);
   va_end(list);
+  ompt::Entry entry;
   fork(function, count, arguments, 0);
 }
 // With the condition of an if clause (clang 16); one argument, which may be null.
 ROOST_EXPORT void __kmpc_fork_call_if(Ident*, std::int32_t count, Microtask function,
                                       std::int32_t condition, void* argument) {
+  ompt::Entry entry;
   fork(function, count, &argument, condition ? 0 : 1);
 }
 
 // A region the if clause made serial: the caller runs the outlined function between the two.
 ROOST_EXPORT void __kmpc_serialized_parallel(Ident*, std::int32_t) {
+  ompt::Entry entry;
   Member& opener = self();
   opener.pushed_threads = 0;
   opener.pushed_bind = Bind::no;
   begin_region(serial_region());
+  entry.stay();
 }
-ROOST_EXPORT void __kmpc_end_serialized_parallel(Ident*, std::int32_t) { end_region(); }
+ROOST_EXPORT void __kmpc_end_serialized_parallel(Ident*, std::int32_t) {
+  ompt::Entry entry;
+  end_region();
+}
 
-ROOST_EXPORT void __kmpc_barrier(Ident*, std::int32_t) { team_barrier(self()); }
-ROOST_EXPORT std::int32_t __kmpc_cancel_barrier(Ident*, std::int32_t) {
-  return team_barrier(self());
+ROOST_EXPORT void __kmpc_barrier(Ident* where, std::int32_t) {
+  ompt::Entry entry;
+  team_barrier(self(), barrier_kind(where));
+}
+ROOST_EXPORT std::int32_t __kmpc_cancel_barrier(Ident* where, std::int32_t) {
+  ompt::Entry entry;
+  return team_barrier(self(), barrier_kind(where));
 }
 
 // `words`: eight pointers, zero at first, for the runtime's use.
 ROOST_EXPORT void __kmpc_critical(Ident*, std::int32_t, void* words) {
-  static_cast<Lock*>(words)->acquire();
+  ompt::Entry entry;
+  acquire_as(ompt::Mutex::critical, *static_cast<Lock*>(words));
 }
 ROOST_EXPORT void __kmpc_critical_with_hint(Ident*, std::int32_t, void* words, std::uint32_t) {
-  static_cast<Lock*>(words)->acquire();
+  ompt::Entry entry;
+  acquire_as(ompt::Mutex::critical, *static_cast<Lock*>(words));
 }
 ROOST_EXPORT void __kmpc_end_critical(Ident*, std::int32_t, void* words) {
-  static_cast<Lock*>(words)->release();
+  ompt::Entry entry;
+  release_as(ompt::Mutex::critical, *static_cast<Lock*>(words));
 }
 
 // A fence, and a moment for others: programs wait in loops around it.
-ROOST_EXPORT void __kmpc_flush(Ident*) { RealWorld::fence(); }
+ROOST_EXPORT void __kmpc_flush(Ident*) {
+  RealWorld::fence();
+  ompt::flush();
+}
 
 }  // extern "C"
 }  // namespace roost::omp

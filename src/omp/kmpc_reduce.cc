@@ -12,7 +12,7 @@
 
 #include "omp/export.h"
 #include "omp/kmpc.h"
-#include "omp/lock.h"
+#include "omp/lock_events.h"
 #include "omp/team.h"
 
 namespace roost::omp {
@@ -70,22 +70,29 @@ extern "C" {
 
 ROOST_EXPORT std::int32_t __kmpc_reduce_nowait(Ident* where, std::int32_t, std::int32_t variables,
                                                std::size_t, void*, Combine combine, void* words) {
+  ompt::Entry entry;
   Member& member = self();
   ReductionMethod method = choose(*member.team, where, variables, combine, false);
   member.reduction.method = method;
+  ompt::reduction(member, ompt::Endpoint::begin);
   if (method == ReductionMethod::atomic) return 2;
   if (method == ReductionMethod::critical) static_cast<Lock*>(words)->acquire();
   return 1;
 }
 ROOST_EXPORT void __kmpc_end_reduce_nowait(Ident*, std::int32_t, void* words) {
-  if (self().reduction.method == ReductionMethod::critical) static_cast<Lock*>(words)->release();
+  ompt::Entry entry;
+  Member& member = self();
+  if (member.reduction.method == ReductionMethod::critical) static_cast<Lock*>(words)->release();
+  ompt::reduction(member, ompt::Endpoint::end);
 }
 
 ROOST_EXPORT std::int32_t __kmpc_reduce(Ident* where, std::int32_t, std::int32_t variables,
                                         std::size_t, void* data, Combine combine, void* words) {
+  ompt::Entry entry;
   Member& member = self();
   ReductionMethod method = choose(*member.team, where, variables, combine, true);
   member.reduction.method = method;
+  ompt::reduction(member, ompt::Endpoint::begin);
   switch (method) {
     case ReductionMethod::none:
       return 1;
@@ -98,14 +105,17 @@ ROOST_EXPORT std::int32_t __kmpc_reduce(Ident* where, std::int32_t, std::int32_t
       break;
   }
   if (combine_up(member, data, combine)) return 1;
-  team_barrier(member);
+  ompt::reduction(member, ompt::Endpoint::end);
+  team_barrier(member, ompt::Sync::barrier_implicit_workshare);
   return 0;
 }
 // After 1 and 2.
 ROOST_EXPORT void __kmpc_end_reduce(Ident*, std::int32_t, void* words) {
+  ompt::Entry entry;
   Member& member = self();
   if (member.reduction.method == ReductionMethod::critical) static_cast<Lock*>(words)->release();
-  team_barrier(member);
+  ompt::reduction(member, ompt::Endpoint::end);
+  team_barrier(member, ompt::Sync::barrier_implicit_workshare);
 }
 
 }  // extern "C"

@@ -229,7 +229,10 @@ void end_group(Member& member) {
 
 extern "C" {
 
-ROOST_EXPORT void __kmpc_end_taskgroup(Ident*, std::int32_t) { end_group(self()); }
+ROOST_EXPORT void __kmpc_end_taskgroup(Ident*, std::int32_t) {
+  ompt::Entry entry;
+  end_group(self());
+}
 
 // Both return the taskgroup, which tasks pass to get their copies.
 ROOST_EXPORT void* __kmpc_task_reduction_init(std::int32_t, std::int32_t count, void* data) {

@@ -128,10 +128,21 @@ void give_part(Bounds<T> bounds, std::int32_t kind, std::uint64_t size, std::uin
   }
 }
 
+// What the compiler divides by a static loop.
+ompt::Work work_of(const Ident* where, std::int32_t kind) {
+  constexpr std::int32_t kSections = 0x400, kDistribute = 0x800;
+  std::int32_t flags = where ? where->flags : 0;
+  if (flags & kSections) return ompt::Work::sections;
+  bool distribute = flags & kDistribute || kind == kKmpDistribute || kind == kKmpDistributeChunked;
+  return distribute ? ompt::Work::distribute : ompt::Work::loop;
+}
+
 template <class T>
-void for_static_init(std::int32_t schedule, Bounds<T> bounds, std::int64_t chunk) {
+void for_static_init(const Ident* where, std::int32_t schedule, Bounds<T> bounds,
+                     std::int64_t chunk) {
   Member& member = self();
   std::int32_t kind = kmp_schedule(schedule).kind;
+  if (ompt::on()) ompt::work_begins(member, work_of(where, kind), bounds.trip());
   if (kind == kKmpDistribute || kind == kKmpDistributeChunked) {
     kind -= kKmpDistribute - kKmpStatic;
     give_part(bounds, kind, member.team->league_size, member.team->league, chunk);
@@ -146,6 +157,7 @@ template <class T>
 void dist_for_static_init(std::int32_t schedule, Bounds<T> bounds, T* upper_of_league,
                           std::int64_t chunk) {
   Member& member = self();
+  if (ompt::on()) ompt::work_begins(member, ompt::Work::distribute, bounds.trip());
   std::int32_t last = 0;
   Bounds<T> of_league = bounds;
   of_league.last = &last;
@@ -160,14 +172,16 @@ void dist_for_static_init(std::int32_t schedule, Bounds<T> bounds, T* upper_of_l
 extern "C" {
 
 #define KMPC_STATIC(suffix, T, S)                                                                  \
-  ROOST_EXPORT void __kmpc_for_static_init_##suffix(Ident*, std::int32_t, std::int32_t schedule,   \
-                                                    std::int32_t* last, T* lower, T* upper,        \
-                                                    S* stride, S step, S chunk) {                  \
-    for_static_init<T>(schedule, {lower, upper, stride, last, step}, chunk);                       \
+  ROOST_EXPORT void __kmpc_for_static_init_##suffix(                                               \
+      Ident* where, std::int32_t, std::int32_t schedule, std::int32_t* last, T* lower, T* upper,   \
+      S* stride, S step, S chunk) {                                                                \
+    ompt::Entry entry;                                                                             \
+    for_static_init<T>(where, schedule, {lower, upper, stride, last, step}, chunk);                \
   }                                                                                                \
   ROOST_EXPORT void __kmpc_dist_for_static_init_##suffix(                                          \
       Ident*, std::int32_t, std::int32_t schedule, std::int32_t* last, T* lower, T* upper,         \
       T* upper_of_league, S* stride, S step, S chunk) {                                            \
+    ompt::Entry entry;                                                                             \
     dist_for_static_init<T>(schedule, {lower, upper, stride, last, step}, upper_of_league, chunk); \
   }                                                                                                \
   /* Chunks in turn for the leagues. */                                                            \
@@ -183,7 +197,10 @@ KMPC_STATIC(4u, std::uint32_t, std::int32_t)
 KMPC_STATIC(8, std::int64_t, std::int64_t)
 KMPC_STATIC(8u, std::uint64_t, std::int64_t)
 
-ROOST_EXPORT void __kmpc_for_static_fini(Ident*, std::int32_t) {}
+ROOST_EXPORT void __kmpc_for_static_fini(Ident*, std::int32_t) {
+  ompt::Entry entry;
+  if (ompt::on()) ompt::work_ends(self());
+}
 
 }  // extern "C"
 }  // namespace roost::omp

@@ -25,10 +25,15 @@ class KmpDependences final : public Dependences {
     dependence.address = reinterpret_cast<const void*>(info.address);
     if (info.flags & kAllMemory) {
       dependence.all_memory = true;
+      dependence.said = ompt::DependenceKind::inout_all_memory;
     } else if (info.flags & kInoutset) {
       dependence.kind = DependKind::inoutset;
+      dependence.said = ompt::DependenceKind::inoutset;
     } else if (!(info.flags & (kOut | kMutex))) {
       dependence.kind = DependKind::in;
+      dependence.said = ompt::DependenceKind::in;
+    } else if (info.flags & kMutex) {
+      dependence.said = ompt::DependenceKind::mutexinoutset;
     }
     return dependence;
   }
@@ -41,7 +46,10 @@ class KmpDependences final : public Dependences {
 
 void run_kmp(ExplicitTask& record, Member& member) {
   KmpTask* task = kmp_task_of(record);
-  if (!cancellation() || !is_cancelled(record)) {
+  if (cancellation() && is_cancelled(record)) {
+    ompt::discarded(record);
+  } else {
+    ompt::UserCode code;
     // An untied task hands itself over before each of its parts but the first, and returns. It goes
     // on here: untied tasks need not change threads.
     do {
@@ -63,6 +71,7 @@ KmpTask* create_kmp_task(Member& member, std::int32_t flags, std::size_t bytes,
   record.run = run_kmp;
   record.final_ |= (flags & kKmpFinal) != 0;
   record.abi_flags = static_cast<std::uint8_t>(flags);
+  record.untied = !(flags & kKmpTied);
   if (flags & kKmpDetachable) make_detachable(record);
   KmpTask* task = kmp_task_of(record);
   task->shared = shared_bytes ? reinterpret_cast<char*>(task) + bytes : nullptr;
@@ -105,16 +114,19 @@ ROOST_EXPORT KmpTask* __kmpc_omp_target_task_alloc(Ident*, std::int32_t, std::in
 
 // The results say whether a task was queued; compilers do not ask.
 ROOST_EXPORT std::int32_t __kmpc_omp_task(Ident*, std::int32_t, KmpTask* task) {
+  ompt::Entry entry;
   submit_kmp_task(self(), task);
   return 0;
 }
 ROOST_EXPORT std::int32_t __kmpc_omp_task_parts(Ident*, std::int32_t, KmpTask* task) {
+  ompt::Entry entry;
   submit_kmp_task(self(), task);
   return 0;
 }
 ROOST_EXPORT std::int32_t __kmpc_omp_task_with_deps(Ident*, std::int32_t, KmpTask* task,
                                                     std::int32_t count, KmpDependInfo* list,
                                                     std::int32_t more_count, KmpDependInfo* more) {
+  ompt::Entry entry;
   KmpDependences dependences(count, list, more_count, more);
   submit_kmp_task(self(), task, dependences.count() ? &dependences : nullptr);
   return 0;
@@ -124,16 +136,18 @@ ROOST_EXPORT std::int32_t __kmpc_omp_task_with_deps(Ident*, std::int32_t, KmpTas
 ROOST_EXPORT void __kmpc_omp_wait_deps(Ident*, std::int32_t, std::int32_t count,
                                        KmpDependInfo* list, std::int32_t more_count,
                                        KmpDependInfo* more) {
+  ompt::Entry entry;
   wait_for_dependences(self(), KmpDependences(count, list, more_count, more));
 }
 // Since clang 16. With nowait: an empty task with the dependences.
 ROOST_EXPORT void __kmpc_omp_taskwait_deps_51(Ident*, std::int32_t, std::int32_t count,
                                               KmpDependInfo* list, std::int32_t more_count,
                                               KmpDependInfo* more, std::int32_t nowait) {
+  ompt::Entry entry;
   Member& member = self();
   KmpDependences dependences(count, list, more_count, more);
   if (!nowait) {
-    wait_for_dependences(member, dependences);
+    taskwait_for(member, dependences);
     return;
   }
   submit_kmp_task(member, create_kmp_task(member, kKmpTied, sizeof(KmpTask), 0, nothing),
@@ -142,9 +156,12 @@ ROOST_EXPORT void __kmpc_omp_taskwait_deps_51(Ident*, std::int32_t, std::int32_t
 
 // Around the body of an undeferred task, which the caller executes.
 ROOST_EXPORT void __kmpc_omp_task_begin_if0(Ident*, std::int32_t, KmpTask* task) {
+  ompt::Entry entry;
   begin_undeferred(self(), record_of(task));
+  entry.stay();
 }
 ROOST_EXPORT void __kmpc_omp_task_complete_if0(Ident*, std::int32_t gtid, KmpTask* task) {
+  ompt::Entry entry;
   Member& member = self();
   ExplicitTask& record = record_of(task);
   while (record.again) {
@@ -153,18 +170,24 @@ ROOST_EXPORT void __kmpc_omp_task_complete_if0(Ident*, std::int32_t gtid, KmpTas
   }
   if (record.abi_flags & kKmpDestructors) task->destructors(gtid, task);
   end_undeferred(member, record);
+  entry.left(*member.task);
 }
 
 ROOST_EXPORT std::int32_t __kmpc_omp_taskwait(Ident*, std::int32_t) {
+  ompt::Entry entry;
   wait_for_children(self());
   return 0;
 }
 ROOST_EXPORT std::int32_t __kmpc_omp_taskyield(Ident*, std::int32_t, int) {
+  ompt::Entry entry;
   yield_task(self());
   return 0;
 }
 
-ROOST_EXPORT void __kmpc_taskgroup(Ident*, std::int32_t) { begin_taskgroup(self()); }
+ROOST_EXPORT void __kmpc_taskgroup(Ident*, std::int32_t) {
+  ompt::Entry entry;
+  begin_taskgroup(self());
+}
 
 // The event is the task itself, as in gcc's ABI: omp_fulfill_event() takes both.
 ROOST_EXPORT void* __kmpc_task_allow_completion_event(Ident*, std::int32_t, KmpTask* task) {

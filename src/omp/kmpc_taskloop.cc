@@ -41,6 +41,7 @@ KmpTask* copy_of(Member& member, KmpTask* pattern) {
   record.run = from.run;
   record.final_ = from.final_;
   record.abi_flags = from.abi_flags;
+  record.untied = from.untied;
   KmpTask* task = kmp_task_of(record);
   std::memcpy(static_cast<void*>(task), pattern, bytes);
   if (pattern->shared) {
@@ -61,6 +62,7 @@ void taskloop(KmpTask* pattern, bool deferred, std::uint64_t* lower, std::uint64
   // clang's loops count from 0 by 1, over any number of iterations a word can hold.
   bool some = step == 1 ? span + 1 != 0 : static_cast<std::int64_t>(span) >= 0;
   std::uint64_t n = some ? span / stride + 1 : 0;
+  ompt::Taskloop event(member, n);
   if (!nogroup) begin_taskgroup(member);
   if (n) {
     Cut cuts = cut(n, chunks, wanted, strict, member.team->size);
@@ -99,6 +101,7 @@ ROOST_EXPORT void __kmpc_taskloop(Ident*, std::int32_t, KmpTask* task, std::int3
                                   std::uint64_t* lower, std::uint64_t* upper, std::int64_t step,
                                   std::int32_t nogroup, std::int32_t chunks, std::uint64_t wanted,
                                   void* duplicate) {
+  ompt::Entry entry;
   taskloop(task, if_clause, lower, upper, step, nogroup, static_cast<Chunks>(chunks), wanted, false,
            reinterpret_cast<Duplicate>(duplicate));
 }
@@ -106,6 +109,7 @@ ROOST_EXPORT void __kmpc_taskloop_5(Ident*, std::int32_t, KmpTask* task, std::in
                                     std::uint64_t* lower, std::uint64_t* upper, std::int64_t step,
                                     std::int32_t nogroup, std::int32_t chunks, std::uint64_t wanted,
                                     std::int32_t modifier, void* duplicate) {
+  ompt::Entry entry;
   taskloop(task, if_clause, lower, upper, step, nogroup, static_cast<Chunks>(chunks), wanted,
            modifier & 1, reinterpret_cast<Duplicate>(duplicate));
 }

@@ -53,13 +53,14 @@ ROOST_EXPORT void __kmpc_fork_teams(Ident*, std::int32_t count, Microtask functi
   va_start(list, function);
   for (int i = 0; i < count; ++i) arguments[i] = va_arg(list, void*);
   va_end(list);
+  ompt::Entry entry;
   self();  // the environment has been read
   Call call{function, count, arguments};
   League league;
   league.size = leagues_for(pushed.teams);
   league.thread_limit = league_thread_limit(pushed.thread_limit);
   pushed = {};
-  for (; league.number < league.size; ++league.number) run_initial_task(league, run_league, &call);
+  run_leagues(league, run_league, &call);
 }
 
 // target thread_limit(n), in the initial task of the region (clang 17).

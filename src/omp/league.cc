@@ -7,7 +7,9 @@ void run_initial_task(const League& league, void (*part)(void* argument), void* 
   Member& opener = self();
   ult::Carrier& carrier = *ult::here.carrier;
   bool counted = carrier.counted;
-  Team& team = begin_region(serial_region());
+  Region region = serial_region();
+  region.league = &league;
+  Team& team = begin_region(region);
   team.level = 0;
   team.active_level = 0;
   team.league_size = league.size;
@@ -15,10 +17,23 @@ void run_initial_task(const League& league, void (*part)(void* argument), void* 
   Icvs& icvs = team.members[0].task->icvs;
   icvs = opener.task->icvs;  // not those of the next level
   if (league.thread_limit) icvs.thread_limit = league.thread_limit;
-  part(argument);
+  {
+    ompt::UserCode code;
+    part(argument);
+  }
   end_region();
   // Outermost regions count their master's carrier out when they end, but these were inside.
   if (counted) ult::count_in(carrier);
+}
+
+void run_leagues(League league, void (*part)(void* argument), void* argument) {
+  Member& opener = self();
+  ompt::Data data = {};
+  league.tool = &data;
+  ompt::league_begins(opener, data, league.size);
+  for (league.number = 0; league.number < league.size; ++league.number)
+    run_initial_task(league, part, argument);
+  ompt::league_ends(opener, data);
 }
 
 std::uint32_t leagues_for(std::uint32_t wanted) {

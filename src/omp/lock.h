@@ -70,14 +70,15 @@ class NestLock {
     owner_.store(owner, std::memory_order_relaxed);
     return 1;
   }
-  // By the owner.
-  void release() {
+  // By the owner. Whether it has the lock no more.
+  bool release() {
     if (lock_.word_.load(std::memory_order_relaxed) >= Lock::kNested) {
       lock_.word_.fetch_sub(Lock::kNested, std::memory_order_relaxed);
-      return;
+      return false;
     }
     owner_.store(0, std::memory_order_relaxed);
     lock_.release();
+    return true;
   }
 
  private:

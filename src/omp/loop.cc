@@ -103,6 +103,7 @@ bool next_cyclic(LoopState& loop) {
 void begin_loop(Member& member, const LoopPlan& plan) {
   LoopState& loop = member.loop;
   if (__builtin_expect(loop.workshare != nullptr, 0)) leave_workshare(member);  // it was cancelled
+  ompt::work_begins(member, plan.work, plan.trip);
   Team& team = *member.team;
   loop.first = plan.first;
   loop.end = plan.end;
@@ -180,6 +181,7 @@ void no_chunk_left(Member& member, std::uint64_t next) {
 
 void end_loop(Member& member) {
   LoopState& loop = member.loop;
+  ompt::work_ends(member);
   if (loop.workshare) leave_workshare(member);
   loop.handout = Handout::over;
 }
@@ -228,14 +230,15 @@ bool next_ordered_chunk(Member& member) {
 }
 
 void begin_ordered(Member& member) {
+  ompt::Acquire event(ompt::Mutex::ordered, &member.team->workshares);
   if (member.loop.has_turn_to_pass) await_turn(member);
 }
 
 void end_ordered(Member& member) {
   LoopState& loop = member.loop;
-  if (!loop.has_turn_to_pass) return;
   // An iteration has one ordered region at most: after the last one nothing ordered follows.
-  if (++loop.ordered_done == loop.high - loop.low) pass_turn(loop);
+  if (loop.has_turn_to_pass && ++loop.ordered_done == loop.high - loop.low) pass_turn(loop);
+  ompt::released(ompt::Mutex::ordered, &member.team->workshares);
 }
 
 }  // namespace roost::omp

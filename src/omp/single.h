@@ -21,4 +21,13 @@ inline bool first_in_single(Member& member) {
          team.singles.compare_exchange_strong(seen, before + 1, std::memory_order_acq_rel);
 }
 
+// Tells a tool of the construct the member has come to.
+inline void tell_single(Member& member, bool executes) {
+  if (executes) {
+    ompt::work_begins(member, ompt::Work::single_executor, 1);
+  } else {
+    ompt::work_skipped(member, ompt::Work::single_other);
+  }
+}
+
 }  // namespace roost::omp

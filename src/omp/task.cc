@@ -111,6 +111,16 @@ void uncounted_body_is_over(ExplicitTask& task, Member& member) {
   complete_task(task, &member);
 }
 
+// The task's body, as the member's current task.
+void run_body(Member& member, ExplicitTask& task) {
+  Task* before = member.task;
+  ompt::task_begins(member, task);
+  member.task = &task;
+  task.run(task, member);
+  ompt::task_ends(member, task);
+  member.task = before;
+}
+
 // The wait for an undeferred task's event.
 void await_event(Member& member, ExplicitTask& task) {
   wait_in_task(member, [&] { return !task.holds.load(std::memory_order_seq_cst); });
@@ -153,6 +163,7 @@ ExplicitTask& create_task(Member& member, std::size_t bytes) {
   task.must_run = false;
   task.again = false;
   task.abi_flags = 0;
+  task.untied = false;
   return task;
 }
 
@@ -161,15 +172,13 @@ void discard_task(ExplicitTask& task) { give_memory(MemoryFor::tasks, task.memor
 void execute_task(Member& member, ExplicitTask& task) {
   ult::happens_after(&task);
   if (task.node) ult::happens_after(task.parent);  // what it depends on
-  Task* before = member.task;
-  member.task = &task;
-  task.run(task, member);
-  member.task = before;
+  run_body(member, task);
   body_is_over(task, member);
 }
 
 void submit_task(Member& member, ExplicitTask& task, const Dependences* dependences) {
   TaskDeque& deque = deque_of(member);
+  ompt::task_created(member, task, dependences, false);
   bool at_once = runs_in_place(member) && !task.priority;
   if (dependences || task.detachable || !at_once) {
     count_task(task);
@@ -182,10 +191,7 @@ void submit_task(Member& member, ExplicitTask& task, const Dependences* dependen
     return;
   }
   ++deque.inlined;
-  Task* before = member.task;
-  member.task = &task;
-  task.run(task, member);
-  member.task = before;
+  run_body(member, task);
   --deque.inlined;
   uncounted_body_is_over(task, member);
 }
@@ -204,15 +210,18 @@ void run_undeferred(Member& member, ExplicitTask& task) {
 
 void begin_undeferred(Member& member, ExplicitTask& task) {
   task.undeferred = true;
+  ompt::task_created(member, task, nullptr, true);
   if (task.detachable) {
     count_task(task);
     task.awaited = true;
     task.counts.fetch_add(Task::kRecord, std::memory_order_relaxed);  // for await_event()
   }
+  ompt::task_begins(member, task);
   member.task = &task;
 }
 
 void end_undeferred(Member& member, ExplicitTask& task) {
+  ompt::task_ends(member, task);
   member.task = task.parent;
   if (!task.detachable) {
     uncounted_body_is_over(task, member);
@@ -229,12 +238,14 @@ void make_detachable(ExplicitTask& task) {
 
 void fulfill(ExplicitTask& task) {
   if (ult::sanitizer::present()) tell_sanitizers_of_end(task);
+  ompt::task_fulfilled(task, task.holds.load(std::memory_order_relaxed) > 1);
   // [task-3] What was done before it was fulfilled is visible to who sees the task complete.
   if (task.holds.fetch_sub(1, std::memory_order_seq_cst) == 1) complete_task(task, nullptr);
 }
 
 void wait_for_children(Member& member) {
   Task& task = *member.task;
+  ompt::SyncRegion region(member, ompt::Sync::taskwait);
   wait_in_task(member,
                [&] { return !Task::children_in(task.counts.load(std::memory_order_seq_cst)); });
   if (task.depends) forget_dependences(task);
@@ -242,7 +253,10 @@ void wait_for_children(Member& member) {
 
 void yield_task(Member& member) {
   TaskDeque& deque = deque_of(member);
-  if (run_task_below(member)) {
+  ompt::taskyield(member, true);
+  bool ran = run_task_below(member);
+  ompt::taskyield(member, false);
+  if (ran) {
     deque.yields = 0;
     return;
   }
@@ -257,6 +271,7 @@ void yield_task(Member& member) {
 
 TaskGroup& begin_taskgroup(Member& member) {
   Task& task = *member.task;
+  ompt::taskgroup_begins(member);
   auto* group = take_others<TaskGroup>();
   new (group) TaskGroup;
   group->outer = task.group;
@@ -269,6 +284,7 @@ TaskGroup& begin_taskgroup(Member& member) {
 void end_taskgroup(Member& member) {
   Task& task = *member.task;
   TaskGroup* group = task.group;
+  ompt::SyncRegion region(member, ompt::Sync::taskgroup);
   wait_in_task(member, [&] { return !group->trees.load(std::memory_order_seq_cst); });
   ult::happens_after(group);
   task.group = group->outer;

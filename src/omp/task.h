@@ -12,6 +12,7 @@
 #include <cstdint>
 
 #include "omp/icv.h"
+#include "omp/ompt_state.h"
 #include "ult/carrier.h"
 
 namespace roost::omp {
@@ -50,7 +51,9 @@ struct Task {
   std::uint32_t depth = 0;  // tasks above it in its region
   bool implicit = true;
   bool final_ = false;
-  bool undeferred = false;  // in the execution of an if(0) or final task
+  bool undeferred = false;       // in the execution of an if(0) or final task
+  std::uint8_t outer_state = 0;  // for a tool: what its thread did before (ompt::State)
+  ompt::TaskState tool;
 
   static constexpr std::uint64_t kChild = 1;
   static constexpr std::uint64_t kRecord = std::uint64_t{1} << 32;
@@ -78,6 +81,7 @@ struct ExplicitTask : Task {
   bool must_run = false;  // even when cancelled: its copies were constructed
   bool again = false;     // an untied task that asked for its next part
   std::uint8_t abi_flags = 0;
+  bool untied = false;
 };
 
 // ---- By the entry points, each for the member it is called by -----------------------------------

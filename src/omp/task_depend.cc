@@ -81,6 +81,8 @@ void put_before(DependNode* earlier, DependNode* later) {
   if (earlier->complete) return;
   later->uses.fetch_add(1, std::memory_order_relaxed);
   later->awaits.fetch_add(1, std::memory_order_relaxed);
+  // Under the lock the earlier task cannot go.
+  if (earlier->task && later->task) ompt::depends(*earlier->task, *later->task);
   add(earlier->successors, later);
 }
 

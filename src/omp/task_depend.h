@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "omp/ompt.h"
 #include "omp/task.h"
 
 namespace roost::omp {
@@ -15,6 +16,7 @@ struct Dependence {
   const void* address = nullptr;
   DependKind kind = DependKind::inout;
   bool all_memory = false;  // omp_all_memory: as inout on every address
+  ompt::DependenceKind said = ompt::DependenceKind::inout;  // by the clause, for a tool
 };
 
 // The dependences of a construct, in whatever form the compiler gives them.
@@ -34,6 +36,13 @@ bool enter_dependences(Member& member, ExplicitTask& task, const Dependences& de
 
 // Waits until a construct with these dependences may go on (undeferred tasks, taskwait depend).
 void wait_for_dependences(Member& member, const Dependences& dependences);
+
+// A taskwait construct with dependences.
+inline void taskwait_for(Member& member, const Dependences& dependences) {
+  ompt::TaskwaitTask task(member, dependences);
+  ompt::SyncRegion region(member, ompt::Sync::taskwait);
+  wait_for_dependences(member, dependences);
+}
 
 // A complete task lets go those that waited for it. `executor`: the member that executed it, or
 // null.

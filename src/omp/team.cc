@@ -33,6 +33,7 @@ void begin_member(Member& member) {
   task.counts.store(0, std::memory_order_relaxed);
   if (__builtin_expect(task.depends != nullptr, 0)) forget_dependences(task);
   if (affinity_wanted.load(std::memory_order_relaxed) && team.level) display_affinity_of(member);
+  ompt::part_begins(member);
 }
 
 // Work for who waits at the end of the region or in a barrier.
@@ -65,7 +66,8 @@ void arrive_at_end(Team& team) {
   if (team.remaining.fetch_sub(1, std::memory_order_acq_rel) == 1) team.done.wake_all();
 }
 
-void run_part(Team& team, Member& member) {
+// `leaves`: it does not wait for the others. To a tool its part and its barrier are over then.
+void run_part(Team& team, Member& member, bool leaves) {
   void* before = ult::here.local;
   ult::here.local = &member;
   ult::happens_after(&team.region);
@@ -77,6 +79,7 @@ void run_part(Team& team, Member& member) {
   } else {
     team.region.invoke(team, member);
   }
+  ompt::part_arrives(member, leaves);
   ult::here.local = before;
 }
 
@@ -86,14 +89,21 @@ void run_member(ult::Batch* batch, unsigned number) {
   Member& member = team.members[number];
   std::uint32_t round = team.round.load(std::memory_order_relaxed);
   bool idle_worker = !ult::here.local && ult::here.carrier->current == &ult::here.carrier->root;
-  run_part(team, member);
+  // A tool sees it wait, so the region ends after it: it is a helper until then.
+  bool watched = idle_worker && ompt::on();
+  if (watched) team.helpers.fetch_add(1, std::memory_order_relaxed);
+  run_part(team, member, !watched);
   // Those who wait were perhaps suspended before the tasks were queued, and all others that may
   // execute them are gone.
   if (team.pieces.load(std::memory_order_relaxed)) wake_for_tasks(&team);
   arrive_at_end(team);
-  if (idle_worker && tasks_in_use.load(std::memory_order_relaxed)) {
+  if (watched || (idle_worker && tasks_in_use.load(std::memory_order_relaxed))) {
     ult::here.local = &member;
     stay_and_help(team, member, round);
+    if (watched) {
+      ompt::part_leaves(member);
+      team.helpers.fetch_sub(1, std::memory_order_release);
+    }
     ult::here.local = nullptr;
   }
 }
@@ -188,6 +198,7 @@ void end_root(ult::Carrier& carrier) {
   require_nobody_waits();
   auto* root = static_cast<Root*>(carrier.user);
   if (!root) return;
+  ompt::thread_ends(root->member);
   carrier.user = nullptr;
   leave_teams(*root);
   // A thread that leaves tasks behind leaves its root with them.
@@ -212,15 +223,23 @@ Root* make_root() {
   return root;
 }
 
-Root& root_of(ult::Carrier& carrier) {
-  if (carrier.user) return *static_cast<Root*>(carrier.user);
+Root* take_root() {
   ult::carrier_ends = end_root;
   Root* root = take_spare_root();
   if (!root) root = make_root();
   root->team.icvs = settings().initial;
   begin_member(root->member);
-  carrier.user = root;
-  return *root;
+  return root;
+}
+
+Root& root_of(ult::Carrier& carrier) {
+  if (carrier.user) return *static_cast<Root*>(carrier.user);
+  ompt::start();
+  // The tool may have used the runtime meanwhile.
+  if (!carrier.user) carrier.user = take_root();
+  auto& root = *static_cast<Root*>(carrier.user);
+  ompt::initial_thread_begins(root.member);
+  return root;
 }
 
 // ---- Who runs the members -----------------------------------------------------------------------
@@ -299,7 +318,7 @@ void send_to_own_threads(Team& team) {
 }
 
 void run_in_place(Team& team, unsigned number) {
-  run_part(team, team.members[number]);
+  run_part(team, team.members[number], true);
   arrive_at_end(team);
 }
 
@@ -363,6 +382,7 @@ Team& begin_region(const Region& region) {
   team.cancelled.store(0, std::memory_order_relaxed);
   team.singles.store(0, std::memory_order_relaxed);
   team.parent.store(outer.level ? &outer : nullptr, std::memory_order_relaxed);
+  ompt::region_begins(team);
   if (size > 1) {
     ult::happens_before(&team.region);
     team.remaining.store(size - 1, std::memory_order_relaxed);
@@ -398,6 +418,7 @@ void end_region() {
   Team& team = *master.team;
   ult::Carrier& carrier = *ult::here.carrier;
   if (__builtin_expect(region_cancelled(team), 0)) wake_workshares(team);
+  ompt::part_arrives(master, false);
   if (team.size > 1) {
     for (unsigned number; (number = team.tickets.take()) != ult::kNoCall;)
       run_in_place(team, number);
@@ -429,6 +450,7 @@ void end_region() {
       cpu_pause();
     }
   }
+  ompt::region_ends(team, master);
   team.workshares.begin = master.workshares;
   Member& opener = *team.opener;
   ult::here.local = &opener;
@@ -456,8 +478,9 @@ void end_cancelled_constructs(Team& team) {
 
 }  // namespace
 
-bool team_barrier(Member& member) {
+bool team_barrier(Member& member, ompt::Sync kind) {
   Team& team = *member.team;
+  ompt::SyncRegion region(member, kind);
   // [cancel-1] Who cancels the region sets the bit and then wakes the gate. Those who wait here go
   // on to the end of the region, which waits for all.
   auto cancelled = [&] {

@@ -14,6 +14,7 @@
 
 #include "omp/barrier.h"
 #include "omp/icv.h"
+#include "omp/ompt.h"
 #include "omp/reduction.h"
 #include "omp/task.h"
 #include "omp/workshare.h"
@@ -23,6 +24,7 @@ namespace roost::omp {
 
 struct TaskPool;
 struct TaskDeque;
+struct League;
 
 // A thread of a team, as OpenMP sees it. Written by whoever runs it.
 struct alignas(kCoreStride) Member {
@@ -40,6 +42,7 @@ struct alignas(kCoreStride) Member {
   // What LLVM's push calls say of the next region.
   unsigned pushed_threads = 0;
   Bind pushed_bind = Bind::no;
+  ompt::MemberState tool;
 };
 
 // What stops early (bits of Team::cancelled).
@@ -56,7 +59,8 @@ struct Region {
   void** arguments = nullptr;  // LLVM's microtasks: `data` of them
   unsigned threads = 0;        // num_threads clause; 0: as the ICVs say
   Bind bind = Bind::no;
-  TaskGroup* group = nullptr;  // members begin in it (reductions with the task modifier)
+  TaskGroup* group = nullptr;      // members begin in it (reductions with the task modifier)
+  const League* league = nullptr;  // it is an initial task, and no region of the program's
 };
 
 struct Team : ult::Batch {
@@ -97,6 +101,7 @@ struct Team : ult::Batch {
   // Not every member has an OS thread of its own. Settled when those that have may run already.
   std::atomic<bool> light{false};
   const ult::Batch* was_inside = nullptr;  // of the master, before
+  ompt::TeamState tool;
 };
 
 inline bool region_cancelled(const Team& team) {
@@ -142,7 +147,8 @@ inline Region serial_region() {
 }
 
 // Waits for all members of the team and for all its tasks. True if the region was cancelled.
-bool team_barrier(Member& member);
+// `kind`: what it is to a tool.
+bool team_barrier(Member& member, ompt::Sync kind);
 
 // Number of OpenMP threads on whose gtid other tables may be sized.
 unsigned gtids();

@@ -26,6 +26,7 @@
 
 #include "base/types.h"
 #include "omp/icv.h"
+#include "omp/ompt_state.h"
 #include "ult/carrier.h"
 
 namespace roost::omp {
@@ -49,6 +50,7 @@ struct LoopPlan {
   bool progress = false;   // it is a doacross loop
   bool stepwise = false;   // one iteration at a time even where one member has them all
   std::uint32_t unit = 1;  // chunks are multiples of it (simd)
+  ompt::Work work = ompt::Work::loop;  // for a tool
 };
 
 // A region that is one loop: its members begin with it.

@@ -140,6 +140,10 @@ inline Carrier& carrier() { return here.carrier ? *here.carrier : attach(); }
 // Called for each carrier that is about to end with its thread; set by the layer above.
 extern void (*carrier_ends)(Carrier& carrier);
 
+// Called, if set, before a carrier goes from one strand to another, with what `here.local` is and
+// will be. Set by the layer above, to the same each time.
+extern void (*strands_switch)(void* from, void* to);
+
 // ---- Waiting ------------------------------------------------------------------------------------
 
 using Waiter = WaiterOf<RealWorld, Strand*>;

@@ -7,6 +7,7 @@
 
 namespace roost::ult {
 
+void (*strands_switch)(void* from, void* to) = nullptr;
 constinit std::atomic<std::size_t> light_stack_bytes{std::size_t{1} << 20};
 
 // ---- Ready strands ------------------------------------------------------------------------------
@@ -81,6 +82,7 @@ void arrive(Carrier& carrier) {
 void switch_to(Carrier& carrier, Strand* to) {
   kernel::KeepErrno keep;
   Strand* from = carrier.current;
+  if (__builtin_expect(strands_switch != nullptr, 0)) strands_switch(here.local, to->local);
   from->local = here.local;
   here.local = to->local;
   carrier.current = to;

@@ -8,6 +8,7 @@ Comments among the first lines of a source may say, each on a line of its own:
     // flags: -fno-openmp              for the compiler
     // limit: 20                       seconds, instead of 60
     // reference: no                   with --reference: not at all, or only gcc's or clang's build
+    // header: omp-tools.h             one that LLVM's runtime brings; without it the test is skipped
     // object: support/x.c other       linked with it, built by the same or another compiler
     // library: support/x.c same       a shared object whose path is an argument of the program;
     //                                 with `linked` at the end, linked instead
@@ -27,8 +28,8 @@ TIME_LIMIT_SECONDS = 60
 SUFFIXES = (".c", ".cc", ".f90")
 HEAD_LINES = 25
 WHOSE = ("same", "other")
-DIRECTIVE = re.compile(r"^\s*(?://|!)\s*(compilers|threads|env|flags|limit|reference|object|library"
-                       r"|ours|scheduler):\s*(.*?)\s*$")
+DIRECTIVE = re.compile(r"^\s*(?://|!)\s*(compilers|threads|env|flags|limit|reference|header|object"
+                       r"|library|ours|scheduler):\s*(.*?)\s*$")
 
 
 @dataclass
@@ -41,6 +42,7 @@ class Program:
     limit: float = TIME_LIMIT_SECONDS
     only_under_roost: bool = False
     reference: list[str] = field(default_factory=list)  # empty: all
+    headers: list[str] = field(default_factory=list)
     objects: list[tuple[Path, str]] = field(default_factory=list)
     libraries: list[tuple[Path, str, bool]] = field(default_factory=list)
     ours: list[str] = field(default_factory=lambda: ["preloaded"])
@@ -91,6 +93,8 @@ def understand(program: Program, what: str, words: list[str]) -> None:
         program.reference = words
     elif what == "ours":
         program.ours = [one_of(word, "preloaded", "named", "both") for word in words]
+    elif what == "header":
+        program.headers += words
     elif what == "object":
         program.objects.append((program.source.parent / words[0], one_of(words[1], *WHOSE)))
     elif what == "library":

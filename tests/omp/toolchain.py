@@ -71,16 +71,31 @@ def llvm_runtime(work: Path) -> tuple[str, ...]:
     libraries = sorted(Path("/usr/lib").glob("llvm-*/lib/libomp.so"))
     if not headers or not libraries:
         return ()
-    # Alone in a folder: the other headers beside it belong to one release of the compiler.
     folder = work / "include"
-    folder.mkdir(parents=True, exist_ok=True)
-    link = folder / "omp.h"
-    if not link.is_symlink() or Path(os.readlink(link)) != headers[-1]:
-        link.unlink(missing_ok=True)
-        link.symlink_to(headers[-1])
+    show_alone(headers[-1], folder)
     place = libraries[-1].parent
     # llvm's own folder holds other libraries, too, so it goes to the linker alone.
     return (f"-idirafter{folder}", f"-L{place}", f"-Wl,-rpath,{place}")
+
+
+def llvm_headers(names: list[str], work: Path) -> list[str] | None:
+    """Flags that find headers which LLVM's runtime brings for any compiler; None: it is not here."""
+    folder = work / "headers"
+    for name in names:
+        found = sorted(Path("/usr/lib").glob(f"llvm-*/lib/clang/*/include/{name}"))
+        if not found:
+            return None
+        show_alone(found[-1], folder)
+    return [f"-idirafter{folder}"] if names else []
+
+
+def show_alone(header: Path, folder: Path) -> None:
+    """Puts a link to the header into the folder: what is beside it belongs to one compiler."""
+    folder.mkdir(parents=True, exist_ok=True)
+    link = folder / header.name
+    if not link.is_symlink() or Path(os.readlink(link)) != header:
+        link.unlink(missing_ok=True)
+        link.symlink_to(header)
 
 
 def compile_cached(command: list[str], sources: list[Path], output: Path) -> Path:
@@ -127,8 +142,9 @@ class Builder:
                 arguments.append(library)
         fortran = [f"-J{folder}"] if program.source.suffix == ".f90" else []
         folder.mkdir(parents=True, exist_ok=True)
-        command = [*compiler.command(program.source), *fortran, f"-I{HERE}", str(program.source),
-                   *parts, *program.flags, "-ldl", "-lm"]
+        headers = llvm_headers(program.headers, self._work)
+        command = [*compiler.command(program.source), *fortran, f"-I{HERE}", *(headers or []),
+                   str(program.source), *parts, *program.flags, "-ldl", "-lm"]
         output = folder / program.name
         try:
             return compile_cached(command, sources, output), arguments
@@ -144,7 +160,8 @@ class Builder:
         """An object, or with -shared a shared object."""
         ending = ".so" if how else ".o"
         output = self._work / compiler.name / "parts" / f"{program.name}-{path.stem}{ending}"
-        command = [*compiler.command(path), "-fPIC", *(how or ["-c"]), f"-I{HERE}", str(path)]
+        command = [*compiler.command(path), "-fPIC", *(how or ["-c"]), f"-I{HERE}",
+                   *(llvm_headers(program.headers, self._work) or []), str(path)]
         return compile_cached(command, [path], output)
 
     def _choose(self, compiler: Compiler, whose: str) -> Compiler:

@@ -1,0 +1,71 @@
+// The tool's callbacks, and what those who call them have in common. For omp/ompt_*.cc alone.
+#pragma once
+
+#include "omp/ompt.h"
+#include "omp/team.h"
+#include "ult/kernel.h"
+
+namespace roost::omp::ompt {
+
+extern constinit std::atomic<AnyFunction> callbacks[kLastEvent + 1];
+
+// While the tool has the thread: no other light thread of it runs, however the tool waits, so that
+// its callbacks do not meet each other there; and errno stays the program's.
+class ToolRuns {
+ public:
+  ToolRuns() {
+    if (ult::here.carrier) inside_ = ult::set_inside(nullptr);
+  }
+  ~ToolRuns() {
+    if (ult::here.carrier) ult::set_inside(inside_);
+  }
+  ToolRuns(const ToolRuns&) = delete;
+  ToolRuns& operator=(const ToolRuns&) = delete;
+
+ private:
+  ult::kernel::KeepErrno keep_;
+  const ult::Batch* inside_ = nullptr;
+};
+
+// What the tool registered for an event.
+template <class Function>
+class Callback;
+template <class Result, class... Arguments>
+class Callback<Result (*)(Arguments...)> {
+ public:
+  explicit Callback(AnyFunction function)
+      : function_(reinterpret_cast<Result (*)(Arguments...)>(function)) {}
+  explicit operator bool() const { return function_ != nullptr; }
+  Result operator()(Arguments... arguments) const {
+    ToolRuns runs;
+    return function_(arguments...);
+  }
+
+ private:
+  Result (*function_)(Arguments...);
+};
+
+// As its type; false: nothing.
+template <class Function>
+Callback<Function> callback(Event event) {
+  return Callback<Function>(
+      callbacks[static_cast<unsigned>(event)].load(std::memory_order_relaxed));
+}
+
+// What the lookup function finds (omp/ompt_entry.cc).
+AnyFunction look_up(const char* name);
+// ompt_finalize_tool: at the latest when the process exits. Ends the calling thread, for the tool.
+void finalize_tool();
+
+// What the calling OS thread keeps for the tool; null before its thread_begin event.
+Data* thread_data();
+// The member the calling OS thread is in; null: none. In signal handlers, too.
+inline Member* current_member() { return static_cast<Member*>(ult::here.local); }
+
+inline Data* parallel_of(const Member& member) { return member.team->tool.parallel; }
+inline Data* task_of(const Member& member) { return &member.task->tool.data; }
+inline std::uint64_t wait_id_of(const void* lock) { return reinterpret_cast<std::uintptr_t>(lock); }
+// What a task is, apart from how it was created.
+int flags_of(const Task& task);
+
+}  // namespace roost::omp::ompt

@@ -1,0 +1,218 @@
+// Events of threads, regions and their members, and where in the program they are.
+#include "omp/league.h"
+#include "omp/ompt_callbacks.h"
+
+namespace roost::omp::ompt {
+namespace {
+
+struct ThreadState {
+  Data data;
+  bool begun;
+};
+constinit thread_local ThreadState thread = {};
+
+void thread_begins(ThreadKind kind) {
+  thread.data = {};
+  thread.begun = true;
+  if (auto tell = callback<ThreadBegin>(Event::thread_begin)) tell(kind, &thread.data);
+}
+
+State working(const Team& team) {
+  return team.active_level ? State::work_parallel : State::work_serial;
+}
+
+// Two tasks of one OS thread, each with a stack of its own, one of which waits.
+void strands_switch(void* from, void* to) {
+  auto tell = callback<TaskSchedule>(Event::task_schedule);
+  if (!tell || !from || !to || from == to || !on()) return;
+  tell(task_of(*static_cast<Member*>(from)), TaskStatus::switched,
+       task_of(*static_cast<Member*>(to)));
+}
+
+struct As {
+  unsigned size;
+  unsigned index;
+  int flags;
+};
+// How an implicit task is told of.
+As as_part(const Member& member) {
+  const Team& team = *member.team;
+  if (const League* league = team.region.league)
+    return {league->size, league->number, kInitialTask};
+  return {team.size, member.number, kImplicitTask};
+}
+
+void tell_implicit(Endpoint endpoint, Data* parallel, Member& member, const As& as) {
+  if (auto tell = callback<ImplicitTask>(Event::implicit_task)) {
+    unsigned size = endpoint == Endpoint::begin ? as.size : 0;
+    tell(endpoint, parallel, &member.implicit.tool.data, size, as.index, as.flags);
+  }
+}
+
+constexpr As kInitial = {1, 1, kInitialTask};
+
+}  // namespace
+
+Data* thread_data() { return thread.begun ? &thread.data : nullptr; }
+
+int flags_of(const Task& task) {
+  if (task.implicit)
+    return task.team->level && !task.team->region.league ? kImplicitTask : kInitialTask;
+  int flags = kExplicitTask;
+  if (task.undeferred) flags |= kUndeferred;
+  if (task.final_) flags |= kFinal;
+  if (static_cast<const ExplicitTask&>(task).untied) flags |= kUntied;
+  return flags;
+}
+
+// ---- Where in the program -----------------------------------------------------------------------
+
+void Entry::enter(const void* code, void* frame) {
+  member_ = &self();
+  task_ = member_->task;
+  outer_code_ = member_->tool.code;
+  member_->tool.code = code;
+  outer_frame_ = task_->tool.frame.enter_frame;
+  task_->tool.frame.enter_frame.ptr = frame;
+  task_->tool.frame.enter_frame_flags = kRuntimeFrame;
+}
+
+void Entry::leave() {
+  member_->tool.code = outer_code_;
+  task_->tool.frame.enter_frame = outer_frame_;
+}
+
+void Entry::stay_entered() {
+  member_->tool.code = outer_code_;
+  // The region's code goes on in the frame that called the library.
+  Frame& inner = self().task->tool.frame;
+  inner.exit_frame = task_->tool.frame.enter_frame;
+  inner.exit_frame_flags = kRuntimeFrame;
+  member_ = nullptr;
+}
+
+void Entry::continue_in(Task& task) { task.tool.frame.enter_frame = {}; }
+
+void UserCode::enter(void* frame) {
+  task_ = self().task;
+  task_->tool.frame.exit_frame.ptr = frame;
+  task_->tool.frame.exit_frame_flags = kRuntimeFrame;
+}
+
+void UserCode::leave() { task_->tool.frame.exit_frame = {}; }
+
+namespace slow {
+
+// ---- Threads ------------------------------------------------------------------------------------
+
+void initial_thread_begins(Member& initial) {
+  if (thread.begun) return;  // a worker opens a region
+  ult::strands_switch = strands_switch;
+  void* before = ult::here.local;
+  ult::here.local = &initial;
+  thread_begins(ThreadKind::initial);
+  initial.team->tool = {};
+  initial.team->tool.parallel = &initial.team->tool.own;
+  initial.tool = {};
+  initial.implicit.tool = {};
+  tell_implicit(Endpoint::begin, &initial.team->tool.own, initial, kInitial);
+  ult::here.local = before;
+}
+
+void thread_ends(Member& initial) {
+  if (!thread.begun) return;
+  void* before = ult::here.local;
+  ult::here.local = &initial;
+  // The standard has no region here; tools for LLVM's runtime (Archer) free what they keep with it.
+  tell_implicit(Endpoint::end, &initial.team->tool.own, initial, kInitial);
+  ult::here.local = before;
+  if (auto tell = callback<ThreadEnd>(Event::thread_end)) tell(&thread.data);
+  thread.begun = false;
+}
+
+// ---- Regions ------------------------------------------------------------------------------------
+
+void region_begins(Team& team) {
+  Member& opener = *team.opener;
+  const Region& region = team.region;
+  team.tool = {};
+  team.tool.code = opener.tool.code;
+  bool in_league = region.league && region.league->tool;
+  team.tool.parallel = in_league ? region.league->tool : &team.tool.own;
+  if (region.league) return;
+  team.tool.flags = kTeam | (region.invoke ? kInvokerRuntime : kInvokerProgram);
+  if (auto tell = callback<ParallelBegin>(Event::parallel_begin)) {
+    Task& task = *opener.task;
+    auto requested = region.threads ? region.threads : static_cast<unsigned>(task.icvs.threads);
+    tell(&task.tool.data, &task.tool.frame, &team.tool.own, requested, team.tool.flags,
+         team.tool.code);
+  }
+}
+
+void region_ends(Team& team, Member& master) {
+  part_leaves(master);
+  ult::here.local = team.opener;
+  if (team.region.league) return;
+  Task& task = *team.opener->task;
+  if (auto tell = callback<ParallelEnd>(Event::parallel_end))
+    tell(&team.tool.own, &task.tool.data, team.tool.flags, team.tool.code);
+  task.tool.frame.enter_frame = {};
+}
+
+void league_begins(Member& member, Data& league, unsigned size) {
+  league = {};
+  Task& task = *member.task;
+  if (auto tell = callback<ParallelBegin>(Event::parallel_begin))
+    tell(&task.tool.data, &task.tool.frame, &league, size, kLeague | kInvokerRuntime,
+         member.tool.code);
+}
+
+void league_ends(Member& member, Data& league) {
+  if (auto tell = callback<ParallelEnd>(Event::parallel_end))
+    tell(&league, task_of(member), kLeague | kInvokerRuntime, member.tool.code);
+}
+
+void part_begins(Member& member) {
+  Team& team = *member.team;
+  if (!team.opener) return;  // of an initial thread
+  if (!thread.begun) thread_begins(ThreadKind::worker);
+  member.tool = {};
+  member.tool.code = team.tool.code;
+  member.tool.state = working(team);
+  member.implicit.tool = {};
+  tell_implicit(Endpoint::begin, team.tool.parallel, member, as_part(member));
+}
+
+namespace {
+
+// The barrier at the end of the member's region; afterwards the region is not named.
+void tell_barrier(Event event, Endpoint endpoint, Member& member) {
+  Data* parallel = endpoint == Endpoint::begin ? parallel_of(member) : nullptr;
+  if (auto tell = callback<SyncRegionCallback>(event))
+    tell(Sync::barrier_implicit_parallel, endpoint, parallel, task_of(member), member.tool.code);
+}
+
+}  // namespace
+
+void part_arrives(Member& member, bool leaves) {
+  work_ends(member);
+  if (!member.team->region.league) {
+    member.tool.code = member.team->tool.code;
+    tell_barrier(Event::sync_region, Endpoint::begin, member);
+    tell_barrier(Event::sync_region_wait, Endpoint::begin, member);
+    member.tool.state = State::wait_barrier_implicit_parallel;
+  }
+  if (leaves) part_leaves(member);
+}
+
+void part_leaves(Member& member) {
+  if (!member.team->region.league) {
+    member.tool.state = State::overhead;
+    tell_barrier(Event::sync_region_wait, Endpoint::end, member);
+    tell_barrier(Event::sync_region, Endpoint::end, member);
+  }
+  tell_implicit(Endpoint::end, nullptr, member, as_part(member));
+}
+
+}  // namespace slow
+}  // namespace roost::omp::ompt
