@@ -51,7 +51,7 @@ bool wanted;
 std::atomic<bool> started{false};
 std::atomic<int> lock_waiters{0};
 
-constinit Real<void*(const char*, int)> real_dlopen{"dlopen"};
+ROOST_LISTED constinit Real<void*(const char*, int)> real_dlopen{"dlopen"};
 
 template <class Function>
 Function* find(void* handle, const char* name) {

@@ -19,7 +19,8 @@
 namespace roost {
 
 // libc's function behind the interposed one of this family, as real_NAME.
-#define ROOST_BEHIND(result, name, ...) constinit Real<result(__VA_ARGS__)> real_##name{#name};
+#define ROOST_BEHIND(result, name, ...) \
+  ROOST_LISTED constinit Real<result(__VA_ARGS__)> real_##name{#name};
 // Another name that libc exports for the same function.
 #define ROOST_ALSO(result, other, name, ...) \
   extern "C" __attribute__((visibility("default"), alias(#name))) result other(__VA_ARGS__)

@@ -9,7 +9,8 @@
 namespace roost {
 namespace {
 
-constinit Real<int(int (*)(void*), void*, int, void*, pid_t*, void*, pid_t*)> real_clone{"clone"};
+ROOST_LISTED constinit Real<int(int (*)(void*), void*, int, void*, pid_t*, void*, pid_t*)>
+    real_clone{"clone"};
 
 }  // namespace
 

@@ -12,10 +12,10 @@
 namespace roost {
 namespace {
 
-constinit Real<void(__jmp_buf_tag*, int)> real_longjmp{"longjmp"};
-constinit Real<void(__jmp_buf_tag*, int)> real__longjmp{"_longjmp"};
-constinit Real<void(__jmp_buf_tag*, int)> real_siglongjmp{"siglongjmp"};
-constinit Real<void(__jmp_buf_tag*, int)> real___longjmp_chk{"__longjmp_chk"};
+ROOST_LISTED constinit Real<void(__jmp_buf_tag*, int)> real_longjmp{"longjmp"};
+ROOST_LISTED constinit Real<void(__jmp_buf_tag*, int)> real__longjmp{"_longjmp"};
+ROOST_LISTED constinit Real<void(__jmp_buf_tag*, int)> real_siglongjmp{"siglongjmp"};
+ROOST_LISTED constinit Real<void(__jmp_buf_tag*, int)> real___longjmp_chk{"__longjmp_chk"};
 
 template <class Real>
 __attribute__((noreturn)) void jump(Real& behind, __jmp_buf_tag* to, int value) {

@@ -28,7 +28,8 @@ constexpr unsigned kMaxSteps = 1024;
 SpinMode mode = SpinMode::off;
 std::atomic<bool> taken{false};  // the handler is ours
 
-constinit Real<int(int, const struct sigaction*, struct sigaction*)> real_sigaction{"sigaction"};
+ROOST_LISTED constinit Real<int(int, const struct sigaction*, struct sigaction*)> real_sigaction{
+    "sigaction"};
 
 bool read_carefully(std::uint64_t address, unsigned width, std::uint64_t& value) {
   value = 0;

@@ -19,7 +19,7 @@ namespace {
 
 using Progress = unsigned(void* worker);
 constexpr const char* kProgress = "ucp_worker_progress";
-constinit Real<Progress> next_progress{kProgress};
+ROOST_LISTED constinit Real<Progress> next_progress{kProgress};
 
 // Where the callers' own UCX is, when it is not the global one: a plugin (dlopen with RTLD_LOCAL)
 // has brought it along, and it is found only through the object that calls.

@@ -1,26 +1,41 @@
 // Finds libc's own functions.
+#define ROOST_DEFINES_REAL
 #include "preload/real.h"
 
 #include <dlfcn.h>
-#include <string.h>
 
+#include "base/text.h"
 #include "os/sys.h"
 
 namespace roost {
 
-void* find_real(const char* name, const char* version, bool optional) {
+extern "C" {
+// Of the section of that name, by the linker.
+extern LibcFunction __start_roost_libc_functions[] __attribute__((visibility("hidden")));
+extern LibcFunction __stop_roost_libc_functions[] __attribute__((visibility("hidden")));
+}
+
+void* LibcFunction::resolve(bool optional) {
   void* found = nullptr;
   // Architectures younger than the second version have the symbol once, at their base version.
-  if (version) found = dlvsym(RTLD_NEXT, name, version);
-  if (!found) found = dlsym(RTLD_NEXT, name);
+  if (version_) found = dlvsym(RTLD_NEXT, name_, version_);
+  if (!found) found = dlsym(RTLD_NEXT, name_);
   if (!found && !optional) {
-    char text[128] = "roost: this libc has no ";
-    strncat(text, name, 80);
-    strcat(text, "()\n");
-    os::write(2, text, strlen(text));
+    Text<128> text("roost: this libc has no ");
+    text << name_ << "()\n";
+    os::write(2, text.c_str(), text.length());
     __builtin_trap();
   }
+  pointer_.store(found, std::memory_order_relaxed);
   return found;
+}
+
+void resolve_libc_functions() {
+  static constinit std::atomic<bool> done{false};
+  if (done.load(std::memory_order_relaxed)) return;
+  for (LibcFunction* f = __start_roost_libc_functions; f != __stop_roost_libc_functions; ++f)
+    f->resolve(true);
+  done.store(true, std::memory_order_relaxed);
 }
 
 }  // namespace roost

@@ -1,7 +1,9 @@
-// libc's own functions behind the ones Roost interposes, found on first use.
+// libc's own functions behind the ones Roost interposes.
 //
 // Every interposed function reaches libc through real::name(...). A pointer is resolved at the
 // first call (dlsym; safe before constructors), afterwards a call costs one predictable branch.
+// Before the process's second thread all are resolved: dlsym takes the linker's lock, which a
+// thread may hold that runs a library's constructor and waits there for others.
 #pragma once
 
 #include <pthread.h>
@@ -17,39 +19,44 @@
 
 namespace roost {
 
-// The next definition after ours of `name` at `version` (null: the default); aborts with one
-// sentence if libc has none, unless `optional`.
-void* find_real(const char* name, const char* version, bool optional);
+// One of libc's functions, of whatever signature; lies in a section with all others.
+class alignas(32) LibcFunction {
+ public:
+  constexpr explicit LibcFunction(const char* name, const char* version)
+      : name_(name), version_(version) {}
+  // The next definition after ours of the name at the version (null: the default). If libc has
+  // none, null if it is `optional`; else aborts with one sentence.
+  void* resolve(bool optional);
+
+ protected:
+  const char* name_;
+  const char* version_;
+  std::atomic<void*> pointer_{nullptr};
+};
+#define ROOST_LISTED __attribute__((section("roost_libc_functions")))
+
+// Resolves all there are, once. Before the caller starts a thread.
+void resolve_libc_functions();
 
 template <class Signature>
 class Real;
 
 template <class R, class... Args>
-class Real<R(Args...)> {
+class Real<R(Args...)> : public LibcFunction {
  public:
   constexpr explicit Real(const char* name, const char* version = nullptr)
-      : name_(name), version_(version) {}
+      : LibcFunction(name, version) {}
   R operator()(Args... args) { return get()(args...); }
   using Pointer = R (*)(Args...);
-  Pointer get() {
-    Pointer f = pointer_.load(std::memory_order_relaxed);
-    return __builtin_expect(f != nullptr, 1) ? f : resolve(false);
-  }
+  Pointer get() { return known(false); }
   // Null if this libc does not have it.
-  Pointer find() {
-    Pointer f = pointer_.load(std::memory_order_relaxed);
-    return f ? f : resolve(true);
-  }
+  Pointer find() { return known(true); }
 
  private:
-  __attribute__((noinline, cold)) Pointer resolve(bool optional) {
-    auto f = reinterpret_cast<Pointer>(find_real(name_, version_, optional));
-    pointer_.store(f, std::memory_order_relaxed);
-    return f;
+  Pointer known(bool optional) {
+    void* f = pointer_.load(std::memory_order_relaxed);
+    return reinterpret_cast<Pointer>(__builtin_expect(f != nullptr, 1) ? f : resolve(optional));
   }
-  const char* name_;
-  const char* version_;
-  std::atomic<Pointer> pointer_{nullptr};
 };
 
 template <class R, class... Args>
@@ -65,12 +72,15 @@ inline constexpr const char* kCondVersion = "GLIBC_2.3.2";
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wignored-attributes"
 namespace real {
-#define ROOST_REAL(name) \
-  inline constinit Real<decltype(::name)> name { #name }
-#define ROOST_REAL_AS(name, signature) \
-  inline constinit Real<signature> name { #name }
-#define ROOST_REAL_COND(name) \
-  inline constinit Real<decltype(::name)> name { #name, kCondVersion }
+#ifdef ROOST_DEFINES_REAL  // real.cc
+#define ROOST_REAL_OF(name, version, ...) \
+  ROOST_LISTED constinit Real<__VA_ARGS__> name { #name, version }
+#else
+#define ROOST_REAL_OF(name, version, ...) extern Real<__VA_ARGS__> name
+#endif
+#define ROOST_REAL(name) ROOST_REAL_OF(name, nullptr, decltype(::name))
+#define ROOST_REAL_AS(name, ...) ROOST_REAL_OF(name, nullptr, __VA_ARGS__)
+#define ROOST_REAL_COND(name) ROOST_REAL_OF(name, kCondVersion, decltype(::name))
 ROOST_REAL(pthread_create);
 ROOST_REAL(pthread_join);
 ROOST_REAL(pthread_tryjoin_np);
@@ -143,6 +153,7 @@ ROOST_REAL_AS(_Fork, pid_t());
 #undef ROOST_REAL
 #undef ROOST_REAL_AS
 #undef ROOST_REAL_COND
+#undef ROOST_REAL_OF
 }  // namespace real
 #pragma GCC diagnostic pop
 

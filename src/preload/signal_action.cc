@@ -17,13 +17,13 @@ extern "C" __attribute__((visibility("default"), alias("sigaction"))) int __siga
     int signal, const struct sigaction* action, struct sigaction* before) noexcept;
 
 // The older calls reach libc's sigaction past us. `flags` are those of the handler they set.
-#define ROOST_SIGNAL_SETTER(name, flags)                                       \
-  ROOST_EXPORT sighandler_t name(int signal, sighandler_t handler) noexcept {  \
-    static constinit Real<sighandler_t(int, sighandler_t)> real_setter{#name}; \
-    nudges_give_up(signal);                                                    \
-    if (!owns_sigsys(signal) || handler == SIG_ERR || handler == SIG_HOLD)     \
-      return real_setter(signal, handler);                                     \
-    return set_sigsys_handler(handler, flags);                                 \
+#define ROOST_SIGNAL_SETTER(name, flags)                                                    \
+  ROOST_EXPORT sighandler_t name(int signal, sighandler_t handler) noexcept {               \
+    static ROOST_LISTED constinit Real<sighandler_t(int, sighandler_t)> real_setter{#name}; \
+    nudges_give_up(signal);                                                                 \
+    if (!owns_sigsys(signal) || handler == SIG_ERR || handler == SIG_HOLD)                  \
+      return real_setter(signal, handler);                                                  \
+    return set_sigsys_handler(handler, flags);                                              \
   }
 ROOST_SIGNAL_SETTER(signal, SA_RESTART)
 ROOST_SIGNAL_SETTER(bsd_signal, SA_RESTART)
@@ -34,14 +34,14 @@ ROOST_SIGNAL_SETTER(sigset, 0)
 #undef ROOST_SIGNAL_SETTER
 
 ROOST_EXPORT int sigignore(int signal) noexcept {
-  static constinit Real<int(int)> real_setter{"sigignore"};
+  static ROOST_LISTED constinit Real<int(int)> real_setter{"sigignore"};
   nudges_give_up(signal);
   if (!owns_sigsys(signal)) return real_setter(signal);
   set_sigsys_handler(SIG_IGN, 0);
   return 0;
 }
 ROOST_EXPORT int siginterrupt(int signal, int interrupts) noexcept {
-  static constinit Real<int(int, int)> real_setter{"siginterrupt"};
+  static ROOST_LISTED constinit Real<int(int, int)> real_setter{"siginterrupt"};
   nudges_give_up(signal);
   if (!owns_sigsys(signal)) return real_setter(signal, interrupts);
   set_sigsys_restart(!interrupts);

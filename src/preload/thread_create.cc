@@ -37,7 +37,8 @@ struct Attributes {
   CpuSet affinity;
 };
 
-constinit Real<int(const pthread_attr_t*, sigset_t*)> attr_getsigmask{"pthread_attr_getsigmask_np"};
+ROOST_LISTED constinit Real<int(const pthread_attr_t*, sigset_t*)> attr_getsigmask{
+    "pthread_attr_getsigmask_np"};
 
 Attributes read_attributes(const pthread_attr_t* attr) {
   Attributes a;
@@ -227,6 +228,7 @@ int create_thread(pthread_t* handle, const pthread_attr_t* attr, void* (*start)(
                   void* argument) {
   if (!runtime_active() || inside_roost())
     return real::pthread_create(handle, attr, start, argument);
+  resolve_libc_functions();
   keeper_ensure();
   trap_before_thread();
   blas_before_thread();

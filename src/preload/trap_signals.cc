@@ -25,9 +25,11 @@ struct KernelAction {
 };
 constexpr std::uintptr_t kDefault = 0, kIgnore = 1;
 
-constinit Real<int(int, const struct sigaction*, struct sigaction*)> real_sigaction{"sigaction"};
-constinit Real<int(int, const sigset_t*, sigset_t*)> real_pthread_sigmask{"pthread_sigmask"};
-constinit Real<int(sigset_t*)> real_sigpending{"sigpending"};
+ROOST_LISTED constinit Real<int(int, const struct sigaction*, struct sigaction*)> real_sigaction{
+    "sigaction"};
+ROOST_LISTED constinit Real<int(int, const sigset_t*, sigset_t*)> real_pthread_sigmask{
+    "pthread_sigmask"};
+ROOST_LISTED constinit Real<int(sigset_t*)> real_sigpending{"sigpending"};
 
 // The program's action for SIGSYS while ours is the process's. Fields change one by one; any
 // mixture of two actions is one the handler can carry out.

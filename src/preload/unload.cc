@@ -17,7 +17,7 @@ namespace roost {
 namespace {
 
 std::atomic<unsigned> unloading{0}, writing{0};
-constinit Real<int(void*)> real_dlclose{"dlclose"};
+ROOST_LISTED constinit Real<int(void*)> real_dlclose{"dlclose"};
 
 }  // namespace
 

@@ -9,9 +9,9 @@
 namespace roost {
 namespace {
 
-constinit Real<pid_t(pid_t, int*, int)> real_waitpid{"waitpid"};
-constinit Real<pid_t(pid_t, int*, int, rusage*)> real_wait4{"wait4"};
-constinit Real<int(int, id_t, siginfo_t*, int)> real_waitid{"waitid"};
+ROOST_LISTED constinit Real<pid_t(pid_t, int*, int)> real_waitpid{"waitpid"};
+ROOST_LISTED constinit Real<pid_t(pid_t, int*, int, rusage*)> real_wait4{"wait4"};
+ROOST_LISTED constinit Real<int(int, id_t, siginfo_t*, int)> real_waitid{"waitid"};
 
 pid_t wait_for(pid_t pid, int* status, int options, rusage* usage) {
   if (options & WNOHANG) return real_wait4(pid, status, options, usage);

@@ -128,6 +128,7 @@ struct alignas(kCoreStride) Carrier {
   struct roost_light* light = nullptr;
   struct roost_light own_light = {};
   std::atomic<std::uint32_t> thread{0};  // the roost_thread, or 0
+  int* error = nullptr;                  // the thread's errno
   Exceptions* exceptions = nullptr;      // the thread's; null where there is no C++ runtime
   std::int32_t tid = 0;                  // the kernel's number
   void* user = nullptr;                  // what the layer above keeps for the carrier

@@ -3,6 +3,8 @@
 
 #include <pthread.h>
 
+#include <cerrno>
+
 #include "ult/kernel.h"
 #include "ult/overflow.h"
 #include "ult/spin_lock.h"
@@ -83,6 +85,7 @@ Carrier& become_carrier() {
   carrier->root.fibre = {};
   carrier->thread.store(host::own_thread(), std::memory_order_relaxed);
   carrier->tid = kernel::gettid();
+  carrier->error = &errno;
   carrier->exceptions = __cxa_get_globals ? __cxa_get_globals() : nullptr;
   carrier->light = host::light_state(carrier->own_light);
   carrier->current = &carrier->root;

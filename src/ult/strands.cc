@@ -2,7 +2,6 @@
 #include "ult/strands.h"
 
 #include "ult/context.h"
-#include "ult/kernel.h"
 #include "ult/overflow.h"
 
 namespace roost::ult {
@@ -80,7 +79,7 @@ void arrive(Carrier& carrier) {
 }  // namespace
 
 void switch_to(Carrier& carrier, Strand* to) {
-  kernel::KeepErrno keep;
+  int error = *carrier.error;
   Strand* from = carrier.current;
   if (__builtin_expect(strands_switch != nullptr, 0)) strands_switch(here.local, to->local);
   from->local = here.local;
@@ -96,6 +95,8 @@ void switch_to(Carrier& carrier, Strand* to) {
   } else {
     roost_ult_switch(&from->stack_pointer, to->stack_pointer);
   }
+  // A stack that was spare may go on as another thread's: whose errno it is, is asked anew.
+  *carrier.error = error;
   arrive(carrier);
 }
 
