@@ -52,8 +52,8 @@ def build(place: Place) -> None:
             subprocess.run([compiler, "-O2", "-w", "-o", program, source], check=True)
 
 
-def _python(script: str, *arguments: str) -> tuple[str, ...]:
-    return (numpy_python(), str(PROGRAMS / script), *arguments)
+def script(name: str, *arguments: str) -> tuple[str, ...]:
+    return (numpy_python(), str(PROGRAMS / name), *arguments)
 
 
 def _seconds(place: Place) -> str:
@@ -68,8 +68,8 @@ def _torch(place: Place) -> list[Case]:
 def _torch_case(place: Place, processes: int, threads: int) -> Case:
     """Servers with one client each. The ideal has the same clients, and a server a core."""
     def servers(copies: int, *prefix: str, clients: int = 1) -> tuple[str, ...]:
-        return _python("closed_loop.py", str(copies), _seconds(place), "--", *prefix,
-                       *_python("torch_inference.py", "--clients", str(clients)))
+        return script("closed_loop.py", str(copies), _seconds(place), "--", *prefix,
+                       *script("torch_inference.py", "--clients", str(clients)))
 
     cores = min(machine.cores(), processes)
     width = {"OMP_NUM_THREADS": str(threads)}
@@ -85,7 +85,7 @@ def _torch_case(place: Place, processes: int, threads: int) -> Case:
         aspects=(Aspect("p99_ms", "ms", target=Target(over=IDEAL, at_least=1 / 1.25)),))
 
 
-def _mpiexec(library: str, ranks: int) -> tuple[str, ...]:
+def mpiexec(library: str, ranks: int) -> tuple[str, ...]:
     more = ("--oversubscribe",) if library == "openmpi" else ()
     return (f"mpiexec.{library}", *more, "-n", str(ranks))
 
@@ -100,7 +100,7 @@ def _mpi_case(place: Place, library: str, loop: str, ranks: int) -> Case:
     of all those that it stands for."""
     def steps(ranks: int, rounds: int, prefix: tuple[str, ...] = ()) -> tuple[str, ...]:
         count = 300 if place.quick else 2000
-        return (*prefix, *_mpiexec(library, ranks), str(place.programs / f"mpi_steps-{library}"),
+        return (*prefix, *mpiexec(library, ranks), str(place.programs / f"mpi_steps-{library}"),
                 loop, str(count), str(rounds))
 
     cores = min(machine.cores(), ranks)
@@ -119,9 +119,9 @@ def _lammps(place: Place) -> list[Case]:
 def _lammps_case(place: Place, ranks: int) -> Case:
     """Two ensembles side by side. The ideal runs one after the other, with a rank a core."""
     def ensembles(at_once: int, ranks: int, *prefix: str) -> tuple[str, ...]:
-        return _python("lammps_ensembles.py", str(LAMMPS_ENSEMBLES), str(at_once),
+        return script("lammps_ensembles.py", str(LAMMPS_ENSEMBLES), str(at_once),
                        "200" if place.quick else "1000", "--", *prefix,
-                       *_mpiexec("openmpi", ranks))
+                       *mpiexec("openmpi", ranks))
 
     same = ensembles(LAMMPS_ENSEMBLES, ranks)
     return Case(f"lammps/{LAMMPS_ENSEMBLES}x{ranks}", "katom-steps/s", (
@@ -149,7 +149,7 @@ def _io(place: Place) -> list[Case]:
 def _io_case(place: Place, name: str, mode: tuple[str, ...], server: tuple[str, ...],
              load: tuple[str, ...]) -> Case:
     def served(*prefix: str) -> tuple[str, ...]:
-        return _python("serve.py", *mode, *prefix, *server, "--", *load)
+        return script("serve.py", *mode, *prefix, *server, "--", *load)
 
     return Case(name, "requests/s", (
         Variant(LINUX, served()), Variant(ROOST, served(*place.under_roost())),
@@ -159,7 +159,7 @@ def _io_case(place: Place, name: str, mode: tuple[str, ...], server: tuple[str, 
 
 def _microservices(place: Place) -> list[Case]:
     def service(rate: int, *more: str) -> tuple[str, ...]:
-        return _python("microservices.py", "--rate", str(rate), "--requests",
+        return script("microservices.py", "--rate", str(rate), "--requests",
                        "10" if place.quick else "40", *more)
 
     parallel = {"OMP_NUM_THREADS": str(machine.cores())}
@@ -176,7 +176,7 @@ def _microservices(place: Place) -> list[Case]:
 
 def _foreign(place: Place) -> list[Case]:
     """Beside a thread that spins on one of the cores and is none of Roost's."""
-    spinner = _python("beside_spinner.py")
+    spinner = script("beside_spinner.py")
     threads = ("--seconds", place.seconds, "--threads", "8")
     commands = {
         "matmul-threads-2x1": ("GFLOP/s", nested_command(place, "matmul", "threads", 2, 1)),

@@ -54,6 +54,14 @@ class Aspect:
 
 
 @dataclass(frozen=True)
+class Agreement:
+    """All runs of the cases of a group must compute the same: `checksum` of their JSON lines."""
+
+    group: str
+    tolerance: float  # largest relative difference from the group's first run under Linux
+
+
+@dataclass(frozen=True)
 class Case:
     """One row of the table, and one for each further aspect."""
 
@@ -64,6 +72,7 @@ class Case:
     target: Target | None = None
     quick: bool = False  # part of the two-minute run
     aspects: tuple[Aspect, ...] = ()
+    agreement: Agreement | None = None
 
 
 @dataclass(frozen=True)

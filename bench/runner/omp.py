@@ -7,14 +7,13 @@ by clang for the others; ours runs both.
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
 
 from .model import Case, Result, Variant
-from . import render
+from . import fetch, render
 
 ROOT = Path(__file__).resolve().parents[2]
 SOURCE = ROOT / "bench/programs/omp_overheads.c"
@@ -60,50 +59,18 @@ def rivals(folder: Path) -> tuple[list[Runtime], list[str]]:
     for libomp in sorted(Path("/usr/lib").glob("llvm-*/lib/libomp.so.5")):
         version = libomp.parts[3].removeprefix("llvm-")
         found.append(Runtime(f"libomp {version}", libomp))
-    intel = _from_pypi(folder / "intel", "intel-openmp", "libiomp5.so")
+    intel = fetch.from_pypi(folder / "intel", "intel-openmp", "libiomp5.so")
     if intel:
         found.append(Runtime("libiomp5", intel))
     else:
         sentences.append("Without Intel's libiomp5: pip could not download intel-openmp.")
     if not any(runtime.name == "libomp 19" for runtime in found):
-        newer = _from_debian(folder / "llvm-19", "libomp5-19", "libomp.so.5")
+        newer = fetch.from_debian(folder / "llvm-19", "libomp5-19", "libomp.so.5")
         if newer:
             found.append(Runtime("libomp 19", newer))
         else:
             sentences.append("Without clang 19's libomp: apt-get could not download libomp5-19.")
     return found, sentences
-
-
-def _from_pypi(folder: Path, package: str, library: str) -> Path | None:
-    """The library out of a wheel, unpacked once."""
-    if not list(folder.rglob(library)):
-        folder.mkdir(parents=True, exist_ok=True)
-        fetched = _quietly(sys.executable, "-m", "pip", "download", "--no-deps",
-                           "--only-binary", ":all:", "--dest", str(folder), package)
-        if not fetched:
-            return None
-        for wheel in folder.glob("*.whl"):
-            shutil.unpack_archive(wheel, folder, "zip")
-    return next(iter(folder.rglob(library)), None)
-
-
-def _from_debian(folder: Path, package: str, library: str) -> Path | None:
-    """The library out of a package, which is not installed."""
-    if not list(folder.rglob(library)):
-        folder.mkdir(parents=True, exist_ok=True)
-        if not _quietly("apt-get", "download", package, cwd=folder):
-            return None
-        for archive in folder.glob("*.deb"):
-            _quietly("dpkg", "-x", str(archive), str(folder))
-    return next(iter(folder.rglob(library)), None)
-
-
-def _quietly(*command: str, cwd: Path | None = None) -> bool:
-    try:
-        return subprocess.run(command, cwd=cwd, stdin=subprocess.DEVNULL, capture_output=True,
-                              timeout=300).returncode == 0
-    except (OSError, subprocess.TimeoutExpired):
-        return False
 
 
 def cases(programs: dict[str, Path], library: Path, under_roost: tuple[str, ...],

@@ -98,13 +98,14 @@ def set_up(group: str) -> None:
         raise SystemExit(1)
 
 
-def measure(chosen: list[Case], rounds: int, quick: bool = False) -> tuple[list[Result], int]:
+def measure(chosen: list[Case], rounds: int, quick: bool = False,
+            limit: float = FULL_LIMIT_SECONDS) -> tuple[list[Result], int]:
     """Results of all cases and of their aspects, and how many rounds were run in full. `quick`
-    keeps to the two minutes of the demo."""
+    keeps to the two minutes of the demo, otherwise a run may take `limit` seconds."""
     runs = sum(min(v.rounds or rounds, rounds) for case in chosen for v in case.variants)
     progress = Progress(runs, rounds)
     limit, budget = ((QUICK_LIMIT_SECONDS, QUICK_BUDGET_SECONDS) if quick
-                     else (FULL_LIMIT_SECONDS, None))
+                     else (limit, None))
     try:
         results, complete = collect(chosen, rounds, limit, budget, progress)
     finally:
