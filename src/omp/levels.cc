@@ -51,20 +51,28 @@ bool of_executable_with_tls(const void* function) {
          address < high.load(std::memory_order_relaxed);
 }
 
-// Functions remembered, by hash; a collision forgets the older one.
-constinit std::atomic<const void*> spinning[64] = {};
-std::atomic<const void*>& place_of(const void* function) {
+// Functions remembered, by hash, with how their members wait; a collision forgets the older one.
+struct Remembered {
+  std::atomic<const void*> function;
+  std::atomic<Waiting> waiting;
+};
+constinit Remembered remembered[64] = {};
+Remembered& place_of(const void* function) {
   auto bits = reinterpret_cast<std::uintptr_t>(function);
-  return spinning[(bits * 0x9e3779b97f4a7c15u) >> 58];
+  return remembered[(bits * 0x9e3779b97f4a7c15u) >> 58];
 }
 
 }  // namespace
 
-void remember_spinning(const void* function) {
-  place_of(function).store(function, std::memory_order_relaxed);
+void remember_waiting(const void* function, Waiting waiting) {
+  Remembered& place = place_of(function);
+  place.waiting.store(waiting, std::memory_order_relaxed);
+  place.function.store(function, std::memory_order_relaxed);
 }
-bool is_spinning(const void* function) {
-  return place_of(function).load(std::memory_order_relaxed) == function;
+Waiting how_waiting(const void* function) {
+  Remembered& place = place_of(function);
+  bool known = place.function.load(std::memory_order_relaxed) == function;
+  return known ? place.waiting.load(std::memory_order_relaxed) : Waiting::unknown;
 }
 
 void inherit_by_level(Icvs& icvs, unsigned level) {

@@ -18,7 +18,10 @@ bool on_os_threads(const Team& team);
 // Regions whose members wait for each other by spinning, by their functions: learned when it is
 // seen. Such members had better run all at once, each on a core, or all on one core, where each
 // wait costs a switch between light threads. In between, each would cost one between OS threads.
-void remember_spinning(const void* function);
-bool is_spinning(const void* function);
+// Where they block in libc and nobody sees it, as without Roost, each needs an OS thread of its
+// own.
+enum class Waiting { unknown, spinning, blocking };
+void remember_waiting(const void* function, Waiting waiting);
+Waiting how_waiting(const void* function);
 
 }  // namespace roost::omp

@@ -386,8 +386,8 @@ Team& begin_region(const Region& region) {
   if (size > 1) {
     ult::happens_before(&team.region);
     team.remaining.store(size - 1, std::memory_order_relaxed);
-    team.own_threads = on_os_threads(team);
-    bool spinning = !team.own_threads && is_spinning(region.function);
+    Waiting waiting = how_waiting(region.function);
+    team.own_threads = waiting == Waiting::blocking || on_os_threads(team);
     if (outer.active_level == 0) {
       ult::count_in(carrier);
     }
@@ -400,7 +400,8 @@ Team& begin_region(const Region& region) {
       team.light.store(true, std::memory_order_relaxed);
       team.tickets.open(team.n_sent + 1, size);
       team.spins.store(false, std::memory_order_relaxed);
-      if (!spinning) {
+      team.blocks.store(false, std::memory_order_relaxed);
+      if (waiting != Waiting::spinning) {
         ult::show(carrier, team);
         ult::call_for_help(team);
       }
@@ -439,7 +440,11 @@ void end_region() {
       team.barrier.nodes[i].count.store(0, std::memory_order_relaxed);
   if (team.size > 1) {
     if (team.light.load(std::memory_order_relaxed)) {
-      if (team.spins.load(std::memory_order_relaxed)) remember_spinning(team.region.function);
+      if (team.blocks.load(std::memory_order_relaxed)) {
+        remember_waiting(team.region.function, Waiting::blocking);
+      } else if (team.spins.load(std::memory_order_relaxed)) {
+        remember_waiting(team.region.function, Waiting::spinning);
+      }
       ult::set_inside(team.was_inside);
       ult::hide(carrier, team);
     }

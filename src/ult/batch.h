@@ -64,6 +64,8 @@ struct Batch {
   std::atomic<std::uint32_t> pieces{0};
   // Whether one of its calls was found waiting by spinning, for a call that shares its carrier.
   mutable std::atomic<bool> spins{false};
+  // Whether one of its calls slept for long in a call that does not let others run.
+  mutable std::atomic<bool> blocks{false};
   // Wakes those that wait in calls of the batch, to do that work. Called when pieces are left and
   // this carrier has nothing else to do.
   void (*assist)(const Batch* batch) = nullptr;

@@ -40,7 +40,7 @@ inline void futex_wake_one(const void* word) {
   KeepErrno keep;
   syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, 1, nullptr, nullptr, 0);
 }
-inline void yield() { sched_yield(); }
+inline void yield() { syscall(SYS_sched_yield); }
 
 // Monotonic time in ns; about 25 ns.
 inline Nanoseconds now() {

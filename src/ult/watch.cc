@@ -36,11 +36,22 @@ bool calls_are_open(const Batch* batch) {
   return false;
 }
 
-// Stuck for good, for all we can do: spinning where asking has not helped, or asleep in a call that
-// does not let siblings run.
-bool is_stuck(const Carrier& carrier, const Seen& since, Nanoseconds used, Nanoseconds now) {
-  if (used - since.used >= kHopeless) return true;
+// In a call that does not let siblings run.
+bool sleeps_long(const Carrier& carrier, const Seen& since, Nanoseconds now) {
   return now - since.at >= kAsleep && kernel::is_asleep(carrier.tid);
+}
+
+// It finds a call by itself, if not the one that is needed here.
+void wake_or_add_worker() {
+  unsigned n = carriers_count();
+  for (unsigned i = 0; i < n; ++i) {
+    Carrier& carrier = *carrier_at(i);
+    if (carrier.hungry.load(std::memory_order_relaxed) != &kAnything) continue;
+    if (!carrier.sleeper.word.is_set()) continue;
+    host::wake(carrier.sleeper);
+    return;
+  }
+  ensure_workers(workers_count() + 1);
 }
 
 // Whether there are strands inside light batches.
@@ -60,10 +71,15 @@ bool look() {
     Nanoseconds spent = used - it.used;
     if (spent >= kSuspicious && spent < kHopeless) {
       host::suspect(carrier.thread.load(std::memory_order_relaxed));
-    } else if (calls_are_open(inside) && is_stuck(carrier, it, used, now)) {
-      ensure_workers(workers_count() + 1);  // it finds a call by itself, if not the one needed here
-      it = {steps, used, now};
+      continue;
     }
+    if (!calls_are_open(inside)) continue;
+    // Computing for long, or spinning where asking has not helped: that looks the same.
+    bool busy = spent >= kHopeless;
+    if (!busy && !sleeps_long(carrier, it, now)) continue;
+    if (!busy) inside->blocks.store(true, std::memory_order_relaxed);
+    wake_or_add_worker();
+    it = {steps, used, now};
   }
   return any;
 }
