@@ -39,7 +39,9 @@ struct Strand {
   void* stack_pointer = nullptr;  // while it is suspended
   Carrier* carrier = nullptr;
   Exceptions exceptions;   // while it is suspended
-  Strand* next = nullptr;  // in a queue or a list: a strand is in one at a time
+  Strand* next = nullptr;  // in a queue: a strand is in one at a time
+  Strand* next_spare = nullptr;
+  bool free = false;  // it has no call; may be in a queue all the same [signal-2]
   // It is in `woken` or among the ready ones, or about to be. Waits nest on a strand (a task
   // executed by one who waits may wait itself), so it may be woken for one while it runs in
   // another, and then looks at its own for nothing.

@@ -43,7 +43,7 @@ Strand* next_that_may_go_on(Carrier& own) {
   collect_woken(own);
   StrandQueue waiting;
   Strand* found = nullptr;
-  while (Strand* strand = own.ready.pop()) {
+  while (Strand* strand = pop_ready(own)) {
     if (strand == own.current) {  // woken for a wait around this one
       went_on(*strand);
     } else if (strand->blocked && strand->looked == own.progress) {

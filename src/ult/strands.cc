@@ -37,9 +37,17 @@ void collect_woken(Carrier& carrier) {
   }
 }
 
+Strand* pop_ready(Carrier& carrier) {
+  while (Strand* strand = carrier.ready.pop()) {
+    if (!strand->free) return strand;
+    went_on(*strand);  // [signal-2]
+  }
+  return nullptr;
+}
+
 Strand* next_ready(Carrier& carrier) {
   collect_woken(carrier);
-  Strand* strand = carrier.ready.pop();
+  Strand* strand = pop_ready(carrier);
   if (strand) went_on(*strand);
   return strand;
 }
@@ -58,7 +66,8 @@ void WaitList::take_and_wake() {
 void show_running(Carrier& carrier) {
   const Strand* strand = carrier.current;
   volatile struct roost_light& light = *carrier.light;  // of others' code on this thread
-  light.flag = !strand->inside ? 0 : carrier.live ? 2 : 1;
+  // A member that has begun before its team was found to be light has siblings all the same.
+  light.flag = carrier.live ? 2 : strand->inside ? 1 : 0;
   light.self = strand == &carrier.root ? nullptr : strand;
   carrier.inside.store(strand->inside, std::memory_order_relaxed);
 }
@@ -69,7 +78,7 @@ namespace {
 void arrive(Carrier& carrier) {
   if (Strand* retired = carrier.retired) {
     carrier.retired = nullptr;
-    retired->next = carrier.spare;
+    retired->next_spare = carrier.spare;
     carrier.spare = retired;
   }
   step(carrier);
@@ -104,29 +113,11 @@ void switch_to(Carrier& carrier, Strand* to) {
 
 namespace {
 
-// Forgets that the strand was woken, by a wait that is over: it must be in no queue when it is
-// given a new call.
-void settle(Carrier& carrier, Strand& strand) {
-  while (strand.signalled.load(std::memory_order_acquire)) {
-    collect_woken(carrier);  // whoever signals it is about to put it there
-    StrandQueue others;
-    while (Strand* ready = carrier.ready.pop()) {
-      if (ready == &strand) {
-        strand.signalled.store(false, std::memory_order_relaxed);
-      } else {
-        others.push(ready);
-      }
-    }
-    carrier.ready = others;
-    cpu_pause();
-  }
-}
-
 // The next call for a strand that has done its own, in place; switches to woken strands first, and
 // then returns when the strand was given a new call.
 void next_call(Carrier& carrier, Strand& strand) {
   Patience patience;
-  settle(carrier, strand);
+  strand.free = true;
   for (;;) {
     if (Strand* woken = next_ready(carrier)) {
       carrier.retired = &strand;
@@ -138,6 +129,7 @@ void next_call(Carrier& carrier, Strand& strand) {
     if (find_call(carrier, strand.under, call)) {
       strand.batch = call.batch;
       strand.call = call.number;
+      strand.free = false;
       return;
     }
     bool pieces = strand.under && strand.under->assist;
@@ -161,7 +153,8 @@ void strand_main(void* argument) {
 Strand* fresh_strand(Carrier& carrier) {
   if (__builtin_expect(!carrier.watched_for_overflow, 0)) watch_for_overflow(carrier);
   if (Strand* strand = carrier.spare) {
-    carrier.spare = strand->next;
+    carrier.spare = strand->next_spare;
+    strand->free = false;
     return strand;
   }
   auto* strand = permanent_array<Strand>(1);

@@ -16,6 +16,9 @@ void make_ready(Strand* strand);
 void collect_woken(Carrier& carrier);
 // It is in no queue any more, and looks at what it waits for after this [signal-1].
 inline void went_on(Strand& strand) { strand.signalled.exchange(false, std::memory_order_acq_rel); }
+// The first of the ready ones, or null. [signal-2] One that has no call is passed over: who woke it
+// took its record from the list first, and its wait and its call were over before the wake-up came.
+Strand* pop_ready(Carrier& carrier);
 // The next strand to go on, or null. It looks at what it waits for after this [signal-1].
 Strand* next_ready(Carrier& carrier);
 // Puts the running strand behind the ready ones.
