@@ -241,6 +241,8 @@ void reset_after_fork() {
     own->ready = {};
     own->woken.store(nullptr, std::memory_order_relaxed);
     own->current->signalled.store(false, std::memory_order_relaxed);
+    for (Strand* spare = own->spare; spare; spare = spare->next_spare)
+      spare->signalled.store(false, std::memory_order_relaxed);
     own->current->inside = nullptr;
     own->live = own->current == &own->root ? 0 : 1;
   }
