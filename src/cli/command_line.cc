@@ -44,7 +44,8 @@ Verb add_plain(CLI::App& app, const char* name, const char* about, const char* h
 Verb add_with_json(CLI::App& app, const char* name, const char* about, const char* help,
                    std::function<int(bool json)> act) {
   auto json = std::make_shared<bool>(false);
-  Verb verb = add_plain(app, name, about, help, [json, act] { return act(*json); });
+  Verb verb =
+      add_plain(app, name, about, help, [json, act = std::move(act)] { return act(*json); });
   verb.app->add_flag("--json", *json, "Print for programs");
   return verb;
 }

@@ -72,7 +72,8 @@ inline constexpr const char* kCondVersion = "GLIBC_2.3.2";
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wignored-attributes"
 namespace real {
-#ifdef ROOST_DEFINES_REAL  // real.cc
+// NOLINTBEGIN(misc-definitions-in-headers): only where real.cc includes it
+#ifdef ROOST_DEFINES_REAL
 #define ROOST_REAL_OF(name, version, ...) \
   ROOST_LISTED constinit Real<__VA_ARGS__> name { #name, version }
 #else
@@ -154,6 +155,7 @@ ROOST_REAL_AS(_Fork, pid_t());
 #undef ROOST_REAL_AS
 #undef ROOST_REAL_COND
 #undef ROOST_REAL_OF
+// NOLINTEND(misc-definitions-in-headers)
 }  // namespace real
 #pragma GCC diagnostic pop
 
