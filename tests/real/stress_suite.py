@@ -24,6 +24,8 @@ CLASSES = {
     "schedpolicy": (5000, 2),
 }
 WORKERS = 2
+OUT_OF_RESOURCES = "exit 3"  # stress-ng(1), exit status
+TRIES = 4
 
 
 def suites(context: Context):
@@ -33,8 +35,14 @@ def suites(context: Context):
             continue
         argv = ["stress-ng", f"--{name}", str(WORKERS), f"--{name}-ops", str(operations),
                 "--timeout", str(seconds), "--verify", "--metrics-brief"]
-        yield both_sides(context, f"stress-ng/{name}", argv, timeout=seconds + 30,
-                         compare=comparer(name))
+        # A worker whose threads come too late, since the other has done all operations by then, says
+        # that it could not create them (mutex class: 1 run in 12, without Roost as well).
+        for _ in range(TRIES):
+            comparison = both_sides(context, f"stress-ng/{name}", argv, timeout=seconds + 30,
+                                    compare=comparer(name))
+            if OUT_OF_RESOURCES not in (comparison.plain, comparison.roost):
+                break
+        yield comparison
 
 
 def comparer(name: str):
