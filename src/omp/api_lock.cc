@@ -71,159 +71,60 @@ int test(NestLock* lock) {
 
 }  // namespace
 
+// An entry point: what it is called, and what it does. The event's place is its caller.
+#define LOCK_CALL(result, name, parameters, call) \
+  ROOST_EXPORT result name parameters {           \
+    ompt::Entry entry;                            \
+    return call;                                  \
+  }
+
 extern "C" {
 
-ROOST_EXPORT void omp_init_lock(Lock* lock) {
-  ompt::Entry entry;
-  init(lock);
-}
-ROOST_EXPORT void omp_init_lock_with_hint(Lock* lock, unsigned hint) {
-  ompt::Entry entry;
-  init(lock, hint);
-}
-ROOST_EXPORT void omp_destroy_lock(Lock* lock) {
-  ompt::Entry entry;
-  destroy(lock);
-}
-ROOST_EXPORT void omp_set_lock(Lock* lock) {
-  ompt::Entry entry;
-  set(lock);
-}
-ROOST_EXPORT void omp_unset_lock(Lock* lock) {
-  ompt::Entry entry;
-  unset(lock);
-}
-ROOST_EXPORT int omp_test_lock(Lock* lock) {
-  ompt::Entry entry;
-  return test(lock);
-}
+LOCK_CALL(void, omp_init_lock, (Lock * lock), init(lock))
+LOCK_CALL(void, omp_init_lock_with_hint, (Lock * lock, unsigned hint), init(lock, hint))
+LOCK_CALL(void, omp_destroy_lock, (Lock * lock), destroy(lock))
+LOCK_CALL(void, omp_set_lock, (Lock * lock), set(lock))
+LOCK_CALL(void, omp_unset_lock, (Lock * lock), unset(lock))
+LOCK_CALL(int, omp_test_lock, (Lock * lock), test(lock))
 
-ROOST_EXPORT void omp_init_nest_lock(NestLock* lock) {
-  ompt::Entry entry;
-  init(lock);
-}
-ROOST_EXPORT void omp_init_nest_lock_with_hint(NestLock* lock, unsigned hint) {
-  ompt::Entry entry;
-  init(lock, hint);
-}
-ROOST_EXPORT void omp_destroy_nest_lock(NestLock* lock) {
-  ompt::Entry entry;
-  destroy(lock);
-}
-ROOST_EXPORT void omp_set_nest_lock(NestLock* lock) {
-  ompt::Entry entry;
-  set(lock);
-}
-ROOST_EXPORT void omp_unset_nest_lock(NestLock* lock) {
-  ompt::Entry entry;
-  unset(lock);
-}
-ROOST_EXPORT int omp_test_nest_lock(NestLock* lock) {
-  ompt::Entry entry;
-  return test(lock);
-}
+LOCK_CALL(void, omp_init_nest_lock, (NestLock * lock), init(lock))
+LOCK_CALL(void, omp_init_nest_lock_with_hint, (NestLock * lock, unsigned hint), init(lock, hint))
+LOCK_CALL(void, omp_destroy_nest_lock, (NestLock * lock), destroy(lock))
+LOCK_CALL(void, omp_set_nest_lock, (NestLock * lock), set(lock))
+LOCK_CALL(void, omp_unset_nest_lock, (NestLock * lock), unset(lock))
+LOCK_CALL(int, omp_test_nest_lock, (NestLock * lock), test(lock))
 
-ROOST_EXPORT void omp_init_lock_(Lock* lock) {
-  ompt::Entry entry;
-  init(lock);
-}
-ROOST_EXPORT void omp_init_lock_with_hint_(Lock* lock, const unsigned* hint) {
-  ompt::Entry entry;
-  init(lock, *hint);
-}
-ROOST_EXPORT void omp_destroy_lock_(Lock* lock) {
-  ompt::Entry entry;
-  destroy(lock);
-}
-ROOST_EXPORT void omp_set_lock_(Lock* lock) {
-  ompt::Entry entry;
-  set(lock);
-}
-ROOST_EXPORT void omp_unset_lock_(Lock* lock) {
-  ompt::Entry entry;
-  unset(lock);
-}
-ROOST_EXPORT std::int32_t omp_test_lock_(Lock* lock) {
-  ompt::Entry entry;
-  return test(lock);
-}
+LOCK_CALL(void, omp_init_lock_, (Lock * lock), init(lock))
+LOCK_CALL(void, omp_init_lock_with_hint_, (Lock * lock, const unsigned* hint), init(lock, *hint))
+LOCK_CALL(void, omp_destroy_lock_, (Lock * lock), destroy(lock))
+LOCK_CALL(void, omp_set_lock_, (Lock * lock), set(lock))
+LOCK_CALL(void, omp_unset_lock_, (Lock * lock), unset(lock))
+LOCK_CALL(std::int32_t, omp_test_lock_, (Lock * lock), test(lock))
 
-ROOST_EXPORT void omp_init_nest_lock_(NestLock* lock) {
-  ompt::Entry entry;
-  init(lock);
-}
-ROOST_EXPORT void omp_init_nest_lock_with_hint_(NestLock* lock, const unsigned* hint) {
-  ompt::Entry entry;
-  init(lock, *hint);
-}
-ROOST_EXPORT void omp_destroy_nest_lock_(NestLock* lock) {
-  ompt::Entry entry;
-  destroy(lock);
-}
-ROOST_EXPORT void omp_set_nest_lock_(NestLock* lock) {
-  ompt::Entry entry;
-  set(lock);
-}
-ROOST_EXPORT void omp_unset_nest_lock_(NestLock* lock) {
-  ompt::Entry entry;
-  unset(lock);
-}
-ROOST_EXPORT std::int32_t omp_test_nest_lock_(NestLock* lock) {
-  ompt::Entry entry;
-  return test(lock);
-}
+LOCK_CALL(void, omp_init_nest_lock_, (NestLock * lock), init(lock))
+LOCK_CALL(void, omp_init_nest_lock_with_hint_, (NestLock * lock, const unsigned* hint),
+          init(lock, *hint))
+LOCK_CALL(void, omp_destroy_nest_lock_, (NestLock * lock), destroy(lock))
+LOCK_CALL(void, omp_set_nest_lock_, (NestLock * lock), set(lock))
+LOCK_CALL(void, omp_unset_nest_lock_, (NestLock * lock), unset(lock))
+LOCK_CALL(std::int32_t, omp_test_nest_lock_, (NestLock * lock), test(lock))
 
-ROOST_EXPORT void __kmpc_init_lock(Ident*, std::int32_t, Lock* lock) {
-  ompt::Entry entry;
-  init(lock);
-}
-ROOST_EXPORT void __kmpc_init_lock_with_hint(Ident*, std::int32_t, Lock* lock,
-                                             std::uintptr_t hint) {
-  ompt::Entry entry;
-  init(lock, static_cast<unsigned>(hint));
-}
-ROOST_EXPORT void __kmpc_destroy_lock(Ident*, std::int32_t, Lock* lock) {
-  ompt::Entry entry;
-  destroy(lock);
-}
-ROOST_EXPORT void __kmpc_set_lock(Ident*, std::int32_t, Lock* lock) {
-  ompt::Entry entry;
-  set(lock);
-}
-ROOST_EXPORT void __kmpc_unset_lock(Ident*, std::int32_t, Lock* lock) {
-  ompt::Entry entry;
-  unset(lock);
-}
-ROOST_EXPORT int __kmpc_test_lock(Ident*, std::int32_t, Lock* lock) {
-  ompt::Entry entry;
-  return test(lock);
-}
+LOCK_CALL(void, __kmpc_init_lock, (Ident*, std::int32_t, Lock* lock), init(lock))
+LOCK_CALL(void, __kmpc_init_lock_with_hint, (Ident*, std::int32_t, Lock* lock, std::uintptr_t hint),
+          init(lock, static_cast<unsigned>(hint)))
+LOCK_CALL(void, __kmpc_destroy_lock, (Ident*, std::int32_t, Lock* lock), destroy(lock))
+LOCK_CALL(void, __kmpc_set_lock, (Ident*, std::int32_t, Lock* lock), set(lock))
+LOCK_CALL(void, __kmpc_unset_lock, (Ident*, std::int32_t, Lock* lock), unset(lock))
+LOCK_CALL(int, __kmpc_test_lock, (Ident*, std::int32_t, Lock* lock), test(lock))
 
-ROOST_EXPORT void __kmpc_init_nest_lock(Ident*, std::int32_t, NestLock* lock) {
-  ompt::Entry entry;
-  init(lock);
-}
-ROOST_EXPORT void __kmpc_init_nest_lock_with_hint(Ident*, std::int32_t, NestLock* lock,
-                                                  std::uintptr_t hint) {
-  ompt::Entry entry;
-  init(lock, static_cast<unsigned>(hint));
-}
-ROOST_EXPORT void __kmpc_destroy_nest_lock(Ident*, std::int32_t, NestLock* lock) {
-  ompt::Entry entry;
-  destroy(lock);
-}
-ROOST_EXPORT void __kmpc_set_nest_lock(Ident*, std::int32_t, NestLock* lock) {
-  ompt::Entry entry;
-  set(lock);
-}
-ROOST_EXPORT void __kmpc_unset_nest_lock(Ident*, std::int32_t, NestLock* lock) {
-  ompt::Entry entry;
-  unset(lock);
-}
-ROOST_EXPORT int __kmpc_test_nest_lock(Ident*, std::int32_t, NestLock* lock) {
-  ompt::Entry entry;
-  return test(lock);
-}
+LOCK_CALL(void, __kmpc_init_nest_lock, (Ident*, std::int32_t, NestLock* lock), init(lock))
+LOCK_CALL(void, __kmpc_init_nest_lock_with_hint,
+          (Ident*, std::int32_t, NestLock* lock, std::uintptr_t hint),
+          init(lock, static_cast<unsigned>(hint)))
+LOCK_CALL(void, __kmpc_destroy_nest_lock, (Ident*, std::int32_t, NestLock* lock), destroy(lock))
+LOCK_CALL(void, __kmpc_set_nest_lock, (Ident*, std::int32_t, NestLock* lock), set(lock))
+LOCK_CALL(void, __kmpc_unset_nest_lock, (Ident*, std::int32_t, NestLock* lock), unset(lock))
+LOCK_CALL(int, __kmpc_test_nest_lock, (Ident*, std::int32_t, NestLock* lock), test(lock))
 
 }  // extern "C"
 }  // namespace roost::omp

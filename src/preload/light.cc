@@ -86,8 +86,7 @@ bool let_siblings_go_first() {
 }
 
 Park LightWait::park(bool interruptible) {
-  // The common case: the others, if any, wait for something that unparks the thread.
-  bool alone = !next_ && !previous_;
+  if (!next_ && !previous_) return roost::park(deadline_, interruptible, outside_);
   Nanoseconds least = ~Nanoseconds{0};
   bool words = false;
   for (LightWait* wait = waits; wait; wait = wait->next_) {
@@ -96,7 +95,6 @@ Park LightWait::park(bool interruptible) {
     Nanoseconds left = left_until(*wait->deadline_);
     if (left < least) least = left;
   }
-  if (alone) return roost::park(deadline_, interruptible, outside_);
   // A thread sleeps on one word of the program besides its own; several are looked at now and then.
   constexpr Nanoseconds kLook = 1'000'000;
   if (words && least > kLook) least = kLook;

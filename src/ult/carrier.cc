@@ -76,13 +76,7 @@ const Batch* set_inside(const Batch* batch) {
 void yield() {
   constexpr std::uint32_t kOthersEvery = 32;  // strands that yield to each other keep the core
   Carrier& own = carrier();
-  Strand* woken = ++own.yields % kOthersEvery ? next_ready(own) : nullptr;
-  if (woken == own.current) woken = next_ready(own);
-  if (woken) {
-    queue_self(own);
-    switch_to(own, woken);
-    return;
-  }
+  if (++own.yields % kOthersEvery && let_ready_run(own)) return;
   host::yield();
 }
 

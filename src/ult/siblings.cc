@@ -22,13 +22,7 @@ bool begin_call_around(Carrier& own) {
 
 int yields(Carrier& own) {
   // Calls first: strands that spin are ready all the time.
-  if (begin_call_around(own)) return 1;
-  Strand* woken = next_ready(own);
-  if (woken == own.current) woken = next_ready(own);
-  if (!woken) return 0;
-  queue_self(own);
-  switch_to(own, woken);
-  return 1;
+  return begin_call_around(own) || let_ready_run(own);
 }
 
 int spins(Carrier& own) {

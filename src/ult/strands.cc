@@ -109,6 +109,15 @@ void switch_to(Carrier& carrier, Strand* to) {
   arrive(carrier);
 }
 
+bool let_ready_run(Carrier& carrier) {
+  Strand* ready = next_ready(carrier);
+  if (ready == carrier.current) ready = next_ready(carrier);
+  if (!ready) return false;
+  queue_self(carrier);
+  switch_to(carrier, ready);
+  return true;
+}
+
 // ---- Strands for calls --------------------------------------------------------------------------
 
 namespace {

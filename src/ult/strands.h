@@ -23,6 +23,8 @@ Strand* pop_ready(Carrier& carrier);
 Strand* next_ready(Carrier& carrier);
 // Puts the running strand behind the ready ones.
 void queue_self(Carrier& carrier);
+// Goes on with the next ready strand, behind which the running one queues; false if there is none.
+bool let_ready_run(Carrier& carrier);
 // Goes on with another strand; returns when somebody goes on with the caller's.
 void switch_to(Carrier& carrier, Strand* to);
 // Shows Roost and the watch what the running strand is.
