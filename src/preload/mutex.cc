@@ -52,6 +52,12 @@ bool held_by_sibling(const pthread_mutex_t* mutex) {
   return knows_owner(mutex) && held_by_this_thread(mutex) && !owned_by_this_light_thread(mutex);
 }
 
+// Who has kept a waiter from the mutex time and again queues behind it, once; not who holds it: the
+// waiter waits for that one. The thread may hold it by a light thread that waited here.
+bool gives_way(const pthread_mutex_t* mutex) {
+  return self.give_way == mutex && !held_by_this_thread(mutex);
+}
+
 // The holder of a mutex is not preempted by its siblings: unless it blocked, it is at work on
 // another core and soon done. Waiting for it here for about as long as a switch costs is at worst
 // twice as dear as parking at once, and mostly far cheaper. Returns whether the mutex was seen
@@ -70,18 +76,17 @@ int lock_contended(pthread_mutex_t* mutex, const Deadline* deadline) {
   if ((kind(mutex) & kTypeMask) == kErrorCheck && held_by_this_thread(mutex) &&
       !(has_light_siblings() && held_by_sibling(mutex)))
     return EDEADLK;
-  // Who has kept a waiter from the mutex time and again queues behind it, once.
-  bool gives_way = self.give_way == mutex;
+  bool behind_another = gives_way(mutex);
   self.give_way = nullptr;
-  if (!gives_way && self.record && spin_while_held(mutex)) {
+  if (!behind_another && self.record && spin_while_held(mutex)) {
     int result = mutex_trylock(mutex);
     if (result != EBUSY) return result;
   }
   LotHost host(deadline);
   LotBucketOf& bucket = bucket_of(mutex);
   auto attempt = [&] {
-    if (gives_way) {
-      gives_way = false;
+    if (behind_another) {
+      behind_another = false;
       // A waiter on its way to the free mutex will take it, and its unlock wakes us.
       LotWaiter* first = bucket.first(mutex);
       if (first && first->woken.load(std::memory_order_relaxed)) return EBUSY;
@@ -140,7 +145,7 @@ int mutex_trylock(pthread_mutex_t* mutex) {
 
 int mutex_lock(pthread_mutex_t* mutex) {
   if (__builtin_expect(lost(mutex), 0)) return real::pthread_mutex_lock(mutex);
-  int result = __builtin_expect(self.give_way == mutex, 0) ? EBUSY : mutex_trylock(mutex);
+  int result = __builtin_expect(gives_way(mutex), 0) ? EBUSY : mutex_trylock(mutex);
   if (__builtin_expect(result != EBUSY, 1)) return result;
   if (kind(mutex) & kLibcWaits || inside_roost()) {
     result = without_core([&] { return real::pthread_mutex_lock(mutex); });
@@ -152,11 +157,15 @@ int mutex_lock(pthread_mutex_t* mutex) {
 
 int mutex_unlock(pthread_mutex_t* mutex) {
   bool owned = knows_owner(mutex);
+  // The holder of a recursive one has locked it more often: nothing for waiters yet. Looked at
+  // before: the mutex may be gone after.
+  bool stays_held = owned && mutex->__data.__count > 1 && held_by_this_thread(mutex);
   int result = real::pthread_mutex_unlock(mutex);
   if (owned && result == 0) note_owned(mutex, -1);
 #if !defined(__x86_64__)
   RealWorld::fence();  // [lot-1]; on x86-64 libc's locked exchange is a full fence
 #endif
+  if (stays_held) return result;
   if (__builtin_expect(result == 0 && lot.may_have_waiters(mutex), 0)) {
     if (inside_roost()) {
       defer_wake(wake_next, mutex, 1);

@@ -211,6 +211,38 @@ CASE(those_who_lock_again_at_once_do_not_keep_others_out) {
   }
 }
 
+// What is locked again and again by its holder keeps those who wait from it all along.
+static void* lock_within(void* m) {
+  for (int i = 0; i < 50; ++i) {
+    EXPECT_EQ(pthread_mutex_lock(m), 0);
+    for (int j = 0; j < 12; ++j) {
+      EXPECT_EQ(pthread_mutex_lock(m), 0);
+      for (volatile int work = 0; work < 3000; ++work) {
+      }
+      if (j % 4 == 0) sched_yield();
+      EXPECT_EQ(pthread_mutex_unlock(m), 0);
+    }
+    EXPECT_EQ(pthread_mutex_unlock(m), 0);
+  }
+  return NULL;
+}
+
+CASE(its_holder_may_always_lock_it_again) {
+  enum { MOST = 6 };
+  FOR_EACH_MUTEX_KIND(kind) {
+    if (kind->type != PTHREAD_MUTEX_RECURSIVE) continue;
+    for (int count = 2; count <= MOST; count += 2) {
+      pthread_t threads[MOST];
+      init_mutex(&mutex, kind, PTHREAD_PROCESS_PRIVATE);
+      for (int i = 0; i < count; ++i) {
+        EXPECT_EQ(pthread_create(&threads[i], NULL, lock_within, &mutex), 0);
+      }
+      for (int i = 0; i < count; ++i) EXPECT_EQ(pthread_join(threads[i], NULL), 0);
+      EXPECT_EQ(pthread_mutex_destroy(&mutex), 0);
+    }
+  }
+}
+
 struct counted {
   pthread_mutex_t mutex;
   int references;
