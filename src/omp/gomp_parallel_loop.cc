@@ -5,6 +5,14 @@
 namespace roost::omp {
 namespace {
 
+// The chunks of a loop with a schedule of its own; 0: not known, or more than any team's members.
+unsigned pieces_of(const LoopPlan& plan) {
+  if (plan.runtime) return 0;
+  std::uint64_t chunk = plan.chunk ? plan.chunk : 1;
+  std::uint64_t chunks = plan.trip ? (plan.trip - 1) / chunk + 1 : 1;
+  return chunks <= ult::kMaxCalls ? static_cast<unsigned>(chunks) : 0;
+}
+
 void invoke_combined(Team& team, Member& member) {
   auto& combined = *static_cast<CombinedLoop*>(team.region.data);
   begin_loop(member, combined.plan);
@@ -14,11 +22,9 @@ void invoke_combined(Team& team, Member& member) {
 
 }  // namespace
 
-// Here the number of iterations is known before the team is formed, so members beyond it, and light
-// threads that would find nothing left, could be saved. The team has the size the program asked for
-// nevertheless: it sees that in omp_get_num_threads(). What may be saved without its notice is the
-// effort for members that find no iteration: as light threads they cost a call each, at the end of
-// the region.
+// The number of iterations is known before the team is formed. The team has the size the program
+// asked for nevertheless, unless it leaves that to the runtime: it sees it in
+// omp_get_num_threads(). Members that find no iteration cost a call each.
 Team& begin_parallel_loop(void (*function)(void*), void* data, unsigned threads,
                           const LoopPlan& plan, unsigned flags) {
   // With the opener, which stays the opener until the region ends: old compilers return to the
@@ -30,6 +36,7 @@ Team& begin_parallel_loop(void (*function)(void*), void* data, unsigned threads,
   region.function = reinterpret_cast<void*>(function);
   region.data = &combined;
   region.threads = threads;
+  region.pieces = pieces_of(plan);
   region.bind = static_cast<Bind>(flags & 7);
   Team& team = begin_region(region);
   begin_loop(team.members[0], plan);

@@ -343,12 +343,17 @@ Member& become_initial() {
 
 unsigned gtids() { return static_cast<unsigned>(next_gtid.load(std::memory_order_relaxed)); }
 
-unsigned team_size(const Member& opener, unsigned threads) {
+unsigned team_size(const Member& opener, unsigned threads, unsigned pieces) {
   const Icvs& icvs = opener.task->icvs;
   if (static_cast<std::int32_t>(opener.team->active_level) >= icvs.max_active_levels) return 1;
   auto size = threads ? threads : static_cast<unsigned>(icvs.threads);
   if (size > static_cast<unsigned>(icvs.thread_limit))
     size = static_cast<unsigned>(icvs.thread_limit);
+  if (__builtin_expect(icvs.dynamic, 0)) {
+    unsigned most = ult::host::cores();
+    if (pieces && pieces < most) most = pieces;
+    if (size > most) size = most;
+  }
   if (size > ult::kMaxCalls) size = ult::kMaxCalls;
   return size ? size : 1;
 }
@@ -357,7 +362,7 @@ Team& begin_region(const Region& region) {
   Member& opener = self();
   ult::Carrier& carrier = *ult::here.carrier;
   ult::host::pass_point();
-  unsigned size = team_size(opener, region.threads);
+  unsigned size = team_size(opener, region.threads, region.pieces);
   Team& outer = *opener.team;
   Team& team = take_team(carrier, size);
   team.region = region;

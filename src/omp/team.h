@@ -58,6 +58,7 @@ struct Region {
   void* data = nullptr;
   void** arguments = nullptr;  // LLVM's microtasks: `data` of them
   unsigned threads = 0;        // num_threads clause; 0: as the ICVs say
+  unsigned pieces = 0;         // of the loop or sections it is; 0: not known
   Bind bind = Bind::no;
   TaskGroup* group = nullptr;      // members begin in it (reductions with the task modifier)
   const League* league = nullptr;  // it is an initial task, and no region of the program's
@@ -129,8 +130,9 @@ inline Member& self() {
   return __builtin_expect(local != nullptr, 1) ? *static_cast<Member*>(local) : become_initial();
 }
 
-// How many members a region gets that the member opens now.
-unsigned team_size(const Member& opener, unsigned threads);
+// How many members a region gets that the member opens now. Where the program leaves that to the
+// runtime (dyn-var): no more than cores, and no more than the pieces of work it has, if known.
+unsigned team_size(const Member& opener, unsigned threads, unsigned pieces = 0);
 
 // Opens a region: the caller goes on as its member 0. end_region() waits for the others, and for
 // all tasks, and makes the caller the opener again.
