@@ -4,7 +4,9 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <stdlib.h>
 
+#include "preload/affinity.h"
 #include "preload/thread_create.h"
 #include "preload/trap.h"
 #include "preload/wait.h"
@@ -209,8 +211,12 @@ ROOST_EXPORT int pthread_kill(pthread_t handle, int signal) noexcept {
 ROOST_EXPORT int pthread_getattr_np(pthread_t handle, pthread_attr_t* attr) noexcept {
   int error = real::pthread_getattr_np(handle, attr);
   Thread* t = find_thread(handle);
-  if (error == 0 && t && t->detached) pthread_attr_setdetachstate(attr, PTHREAD_CREATE_DETACHED);
-  return error;
+  if (error || !t) return error;
+  if (t->detached) pthread_attr_setdetachstate(attr, PTHREAD_CREATE_DETACHED);
+  cpu_set_t cpus;  // libc says where the kernel thread happens to be pinned
+  if (runtime_active() && get_affinity_hint(t->tid, sizeof cpus, &cpus) == 0)
+    pthread_attr_setaffinity_np(attr, sizeof cpus, &cpus);
+  return 0;
 }
 
 ROOST_EXPORT int thrd_join(thrd_t handle, int* result) {
