@@ -106,8 +106,10 @@ void thread_images_after_fork();
 bool can_reset_thread_storage();
 bool holds_robust_mutex();
 
-// The program's own threads that have not ended; at zero the process exits (pthread_exit(3)).
+// The program's own threads that have not ended.
 void thread_started();
-void thread_finished();
+// Whether the calling thread was the last: it ends the process then (pthread_exit(3)), which the
+// kernel threads in the cache and the keeper would keep alive.
+bool thread_finished();
 
 }  // namespace roost

@@ -141,7 +141,11 @@ bool finish(Thread* t, void* result) {
   }
   discard_own_signals();
   wake_joiners(t);
-  thread_finished();
+  if (thread_finished()) {
+    apply_inherited(before);  // the program's exit handlers may be sent signals
+    trap_thread_resumes();
+    exit(0);
+  }
   return true;
 }
 
@@ -266,10 +270,7 @@ pthread_key_t end_key() { return end_key_value; }
 
 void thread_started() { live_threads.fetch_add(1, std::memory_order_relaxed); }
 
-void thread_finished() {
-  // The kernel threads in the cache and the keeper would keep the process alive.
-  if (live_threads.fetch_sub(1, std::memory_order_acq_rel) == 1) exit(0);
-}
+bool thread_finished() { return live_threads.fetch_sub(1, std::memory_order_acq_rel) == 1; }
 
 void threads_start() {
   real::pthread_key_create(&end_key_value, on_thread_end);

@@ -163,7 +163,7 @@ void on_thread_end(void* data) {
   t->phase.store(Phase::ending, std::memory_order_seq_cst);
   bool detached = t->detached;
   threads_lock.release();
-  thread_finished();
+  if (thread_finished()) exit(0);
   if (detached) {
     real::pthread_detach(pthread_self());
     free_thread(t);
