@@ -208,6 +208,20 @@ bool made_by_libc() {
 }
 
 // Whether the calling thread, older than Roost, was created detached.
+// The last of the keys whose values libc keeps in the thread itself, for which it needs no memory:
+// the program gets the numbers it would get without us, does not meet ours by a key it never
+// created, and has its destructors run first.
+void create_end_key() {
+  constexpr unsigned kInThread = 32;
+  pthread_key_t taken[kInThread];
+  unsigned n = 0;
+  while (n < kInThread && real::pthread_key_create(&taken[n], on_thread_end) == 0)
+    if (taken[n++] >= kInThread - 1) break;
+  if (n == 0) return;
+  end_key_value = taken[--n];
+  while (n > 0) real::pthread_key_delete(taken[--n]);
+}
+
 bool is_detached() {
   if (os::gettid() == os::getpid()) return false;
   pthread_attr_t attributes;
@@ -273,7 +287,7 @@ void thread_started() { live_threads.fetch_add(1, std::memory_order_relaxed); }
 bool thread_finished() { return live_threads.fetch_sub(1, std::memory_order_acq_rel) == 1; }
 
 void threads_start() {
-  real::pthread_key_create(&end_key_value, on_thread_end);
+  create_end_key();
   adopt_thread();
 }
 
