@@ -40,11 +40,29 @@ struct Attributes {
 ROOST_LISTED constinit Real<int(const pthread_attr_t*, sigset_t*)> attr_getsigmask{
     "pthread_attr_getsigmask_np"};
 
+void read_mask_and_affinity(const pthread_attr_t* attr, Attributes& a) {
+  sigset_t mask;
+  if (auto get = attr_getsigmask.find(); get && get(attr, &mask) == 0) {
+    a.has_mask = true;
+    memcpy(&a.mask, &mask, sizeof a.mask);
+  }
+  CpuSet set;
+  if (pthread_attr_getaffinity_np(attr, sizeof set, reinterpret_cast<cpu_set_t*>(&set)) == 0) {
+    for (std::uint64_t word : set.words) a.has_affinity |= word != ~0ull;
+    a.affinity = set;
+  }
+}
+
 Attributes read_attributes(const pthread_attr_t* attr) {
   Attributes a;
   if (!attr) {
     // All threads with default attributes are alike until the defaults change.
     a.guard_size = default_generation.load(std::memory_order_relaxed);
+    pthread_attr_t defaults;
+    if (a.guard_size != 0 && pthread_getattr_default_np(&defaults) == 0) {
+      read_mask_and_affinity(&defaults, a);
+      pthread_attr_destroy(&defaults);
+    }
     return a;
   }
   int value = 0;
@@ -58,16 +76,7 @@ Attributes read_attributes(const pthread_attr_t* attr) {
   if (reinterpret_cast<std::uintptr_t>(stack) + a.stack_size != 0) a.shareable = false;
   pthread_attr_getstacksize(attr, &a.stack_size);
   pthread_attr_getguardsize(attr, &a.guard_size);
-  sigset_t mask;
-  if (auto get = attr_getsigmask.find(); get && get(attr, &mask) == 0) {
-    a.has_mask = true;
-    memcpy(&a.mask, &mask, sizeof a.mask);
-  }
-  CpuSet set;
-  if (pthread_attr_getaffinity_np(attr, sizeof set, reinterpret_cast<cpu_set_t*>(&set)) == 0) {
-    for (std::uint64_t word : set.words) a.has_affinity |= word != ~0ull;
-    a.affinity = set;
-  }
+  read_mask_and_affinity(attr, a);
   return a;
 }
 
