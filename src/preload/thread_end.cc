@@ -57,7 +57,9 @@ int join(pthread_t handle, void** result, JoinKind kind, const Deadline* deadlin
     error = EINVAL;
   } else if (kind == JoinKind::attempt && !is_over(t)) {
     error = EBUSY;
-  } else if (t == me || (me && me->joiner == t)) {
+  } else if (t == me ||
+             (me && me->joiner == t && !t->cancel_requested.load(std::memory_order_relaxed))) {
+    // As in glibc: a thread that joins us and is cancelled will be done with that.
     error = EDEADLK;
   } else if (t->joiner) {
     error = EINVAL;
