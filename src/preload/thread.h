@@ -40,8 +40,9 @@ struct Thread {
   std::atomic<Phase> phase;
   std::atomic<bool> registered;
   std::atomic<bool> cancel_requested;
-  bool cancel_acted;           // it unwinds already; its handlers may wait as they like
-  std::atomic<bool> assigned;  // a cached thread got its next start function
+  bool cancel_acted;               // it unwinds already; its handlers may wait as they like
+  std::atomic<bool> assigned;      // a cached thread got its next start function
+  std::atomic<bool> creator_done;  // whoever created it needs this no more
   std::atomic<bool> keep_out_of_cache;
   bool cacheable;  // created with attributes a later thread can share
   bool detached;

@@ -208,15 +208,6 @@ int create_kernel_thread(pthread_t* handle, const pthread_attr_t* attr, Thread* 
   return error;
 }
 
-// libc registers a robust list for each thread it makes.
-bool made_by_libc() {
-  void* head = nullptr;
-  std::size_t length = 0;
-  long error = os::raw_syscall(SYS_get_robust_list, 0, os::arg(&head), os::arg(&length));
-  return error < 0 || head;
-}
-
-// Whether the calling thread, older than Roost, was created detached.
 // The last of the keys whose values libc keeps in the thread itself, for which it needs no memory:
 // the program gets the numbers it would get without us, does not meet ours by a key it never
 // created, and has its destructors run first.
@@ -231,6 +222,15 @@ void create_end_key() {
   while (n > 0) real::pthread_key_delete(taken[--n]);
 }
 
+// libc registers a robust list for each thread it makes.
+bool made_by_libc() {
+  void* head = nullptr;
+  std::size_t length = 0;
+  long error = os::raw_syscall(SYS_get_robust_list, 0, os::arg(&head), os::arg(&length));
+  return error < 0 || head;
+}
+
+// Whether the calling thread, older than Roost, was created detached.
 bool is_detached() {
   if (os::gettid() == os::getpid()) return false;
   pthread_attr_t attributes;
@@ -284,8 +284,9 @@ int create_thread(pthread_t* handle, const pthread_attr_t* attr, void* (*start)(
     free_thread(t);
     return error;
   }
-  // The new thread registers itself as well; it may even have ended by now, but not been joined.
-  if (!attributes.detached) register_thread(t, *handle);
+  // The new thread registers itself as well, but may not have begun.
+  register_thread(t, *handle);
+  t->creator_done.store(true, std::memory_order_release);
   return 0;
 }
 
@@ -308,6 +309,7 @@ void adopt_thread() {
     self.thread = t;
     t->tid = self.tid = os::gettid();
     t->detached = is_detached();
+    t->creator_done.store(true, std::memory_order_relaxed);
     register_thread(t, pthread_self());
     pthread_setspecific(end_key_value, t);
     thread_started();
@@ -330,6 +332,7 @@ void threads_after_fork() {
   t->index = self.index;
   t->detached = false;
   t->joiner = nullptr;
+  t->creator_done.store(true, std::memory_order_relaxed);
 }
 
 ROOST_EXPORT int pthread_create(pthread_t* handle, const pthread_attr_t* attr,

@@ -161,6 +161,9 @@ void on_thread_end(void* data) {
     pthread_setspecific(end_key(), t);
     return;
   }
+  // Whoever created it still registers it, and may have been preempted there.
+  for (unsigned spins = 0; !t->creator_done.load(std::memory_order_acquire);)
+    RealWorld::relax(spins++);
   threads_lock.acquire();
   t->phase.store(Phase::ending, std::memory_order_seq_cst);
   bool detached = t->detached;
