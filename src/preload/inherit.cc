@@ -55,10 +55,7 @@ void apply_inherited(const Inherited& state) {
   set_mask(&mask, nullptr);
 }
 
-void block_signals() {
-  std::uint64_t all = ~0ull;
-  set_mask(&all, nullptr);
-}
+void block_signals() { set_mask(&os::kAllSignals, nullptr); }
 
 bool signals_pending() {
   std::uint64_t pending = 0;

@@ -51,6 +51,10 @@ class Real<R(Args...)> : public LibcFunction {
   Pointer get() { return known(false); }
   // Null if this libc does not have it.
   Pointer find() { return known(true); }
+  // What resolve_libc_functions() found, null if nothing: never asks the linker.
+  Pointer found() const {
+    return reinterpret_cast<Pointer>(pointer_.load(std::memory_order_relaxed));
+  }
 
  private:
   Pointer known(bool optional) {

@@ -1,8 +1,10 @@
 // pthread_rwlock_*: libc's own state; only the waiting is Roost's.
 //
 // lock: libc's try variant, else the lot, and try again. unlock: libc's unlock, then wake the
-// oldest waiter, and with a reader all readers before the next writer. A lock that prefers writers
-// (PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP) is busy to readers while a writer waits.
+// oldest waiter, and with a reader all readers: as in glibc, readers never wait for a writer that
+// waits, so those that have the lock may wait for those that come. Only a lock that prefers writers
+// (PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP) is busy to readers while a writer waits, and wakes
+// them no further than to the next writer.
 // Process-shared locks wait in libc's own call with the core given away.
 #include <errno.h>
 
@@ -52,17 +54,30 @@ void wake_waiters(const void* key, std::uint32_t) {
       return Choice::wake;
     }
     // Only once the readers are gone: the last of them wakes it.
-    if (reader_woken || has_readers(lock)) return Choice::stop;
+    if (reader_woken || has_readers(lock)) {
+      return prefers_writers(lock) ? Choice::stop : Choice::skip;
+    }
     if (waiter.woken.load(std::memory_order_relaxed)) return Choice::stop;
     writer_woken = true;
     return Choice::wake;
   });
 }
 
+// A woken writer that finds the lock read again wakes the readers it was woken before.
+class Host : public LotHost {
+ public:
+  using LotHost::LotHost;
+  WaitResult sleep(LotWaiter& waiter) {
+    auto* lock = static_cast<const pthread_rwlock_t*>(waiter.key);
+    if (waiter.tag == kWriter && waiter.failures != 0 && has_readers(lock)) wake_waiters(lock, 1);
+    return LotHost::sleep(waiter);
+  }
+};
+
 int lock_in_lot(pthread_rwlock_t* lock, Tag tag, const Deadline* deadline) {
   if (written_by_me(lock)) return EDEADLK;
   bool queued = false;
-  LotHost host(deadline);
+  Host host(deadline);
   int result = wait_retry<RealWorld>(
       bucket_of(lock), lock, tag, host, EBUSY,
       [&] {

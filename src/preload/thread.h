@@ -40,8 +40,9 @@ struct Thread {
   std::atomic<Phase> phase;
   std::atomic<bool> registered;
   std::atomic<bool> cancel_requested;
-  bool cancel_acted;           // it unwinds already; its handlers may wait as they like
-  std::atomic<bool> assigned;  // a cached thread got its next start function
+  bool cancel_acted;               // it unwinds already; its handlers may wait as they like
+  std::atomic<bool> assigned;      // a cached thread got its next start function
+  std::atomic<bool> creator_done;  // whoever created it needs this no more
   std::atomic<bool> keep_out_of_cache;
   bool cacheable;  // created with attributes a later thread can share
   bool detached;
@@ -106,8 +107,10 @@ void thread_images_after_fork();
 bool can_reset_thread_storage();
 bool holds_robust_mutex();
 
-// The program's own threads that have not ended; at zero the process exits (pthread_exit(3)).
+// The program's own threads that have not ended.
 void thread_started();
-void thread_finished();
+// Whether the calling thread was the last: it ends the process then (pthread_exit(3)), which the
+// kernel threads in the cache and the keeper would keep alive.
+bool thread_finished();
 
 }  // namespace roost

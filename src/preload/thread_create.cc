@@ -40,11 +40,29 @@ struct Attributes {
 ROOST_LISTED constinit Real<int(const pthread_attr_t*, sigset_t*)> attr_getsigmask{
     "pthread_attr_getsigmask_np"};
 
+void read_mask_and_affinity(const pthread_attr_t* attr, Attributes& a) {
+  sigset_t mask;
+  if (auto get = attr_getsigmask.find(); get && get(attr, &mask) == 0) {
+    a.has_mask = true;
+    memcpy(&a.mask, &mask, sizeof a.mask);
+  }
+  CpuSet set;
+  if (pthread_attr_getaffinity_np(attr, sizeof set, reinterpret_cast<cpu_set_t*>(&set)) == 0) {
+    for (std::uint64_t word : set.words) a.has_affinity |= word != ~0ull;
+    a.affinity = set;
+  }
+}
+
 Attributes read_attributes(const pthread_attr_t* attr) {
   Attributes a;
   if (!attr) {
     // All threads with default attributes are alike until the defaults change.
     a.guard_size = default_generation.load(std::memory_order_relaxed);
+    pthread_attr_t defaults;
+    if (a.guard_size != 0 && pthread_getattr_default_np(&defaults) == 0) {
+      read_mask_and_affinity(&defaults, a);
+      pthread_attr_destroy(&defaults);
+    }
     return a;
   }
   int value = 0;
@@ -58,16 +76,7 @@ Attributes read_attributes(const pthread_attr_t* attr) {
   if (reinterpret_cast<std::uintptr_t>(stack) + a.stack_size != 0) a.shareable = false;
   pthread_attr_getstacksize(attr, &a.stack_size);
   pthread_attr_getguardsize(attr, &a.guard_size);
-  sigset_t mask;
-  if (auto get = attr_getsigmask.find(); get && get(attr, &mask) == 0) {
-    a.has_mask = true;
-    memcpy(&a.mask, &mask, sizeof a.mask);
-  }
-  CpuSet set;
-  if (pthread_attr_getaffinity_np(attr, sizeof set, reinterpret_cast<cpu_set_t*>(&set)) == 0) {
-    for (std::uint64_t word : set.words) a.has_affinity |= word != ~0ull;
-    a.affinity = set;
-  }
+  read_mask_and_affinity(attr, a);
   return a;
 }
 
@@ -141,7 +150,11 @@ bool finish(Thread* t, void* result) {
   }
   discard_own_signals();
   wake_joiners(t);
-  thread_finished();
+  if (thread_finished()) {
+    apply_inherited(before);  // the program's exit handlers may be sent signals
+    trap_thread_resumes();
+    exit(0);
+  }
   return true;
 }
 
@@ -193,6 +206,20 @@ int create_kernel_thread(pthread_t* handle, const pthread_attr_t* attr, Thread* 
   int error = real::pthread_create(handle, attr ? &copy : nullptr, kernel_thread, t);
   repin_self();
   return error;
+}
+
+// The last of the keys whose values libc keeps in the thread itself, for which it needs no memory:
+// the program gets the numbers it would get without us, does not meet ours by a key it never
+// created, and has its destructors run first.
+void create_end_key() {
+  constexpr unsigned kInThread = 32;
+  pthread_key_t taken[kInThread];
+  unsigned n = 0;
+  while (n < kInThread && real::pthread_key_create(&taken[n], on_thread_end) == 0)
+    if (taken[n++] >= kInThread - 1) break;
+  if (n == 0) return;
+  end_key_value = taken[--n];
+  while (n > 0) real::pthread_key_delete(taken[--n]);
 }
 
 // libc registers a robust list for each thread it makes.
@@ -257,8 +284,9 @@ int create_thread(pthread_t* handle, const pthread_attr_t* attr, void* (*start)(
     free_thread(t);
     return error;
   }
-  // The new thread registers itself as well; it may even have ended by now, but not been joined.
-  if (!attributes.detached) register_thread(t, *handle);
+  // The new thread registers itself as well, but may not have begun.
+  register_thread(t, *handle);
+  t->creator_done.store(true, std::memory_order_release);
   return 0;
 }
 
@@ -266,13 +294,10 @@ pthread_key_t end_key() { return end_key_value; }
 
 void thread_started() { live_threads.fetch_add(1, std::memory_order_relaxed); }
 
-void thread_finished() {
-  // The kernel threads in the cache and the keeper would keep the process alive.
-  if (live_threads.fetch_sub(1, std::memory_order_acq_rel) == 1) exit(0);
-}
+bool thread_finished() { return live_threads.fetch_sub(1, std::memory_order_acq_rel) == 1; }
 
 void threads_start() {
-  real::pthread_key_create(&end_key_value, on_thread_end);
+  create_end_key();
   adopt_thread();
 }
 
@@ -284,6 +309,7 @@ void adopt_thread() {
     self.thread = t;
     t->tid = self.tid = os::gettid();
     t->detached = is_detached();
+    t->creator_done.store(true, std::memory_order_relaxed);
     register_thread(t, pthread_self());
     pthread_setspecific(end_key_value, t);
     thread_started();
@@ -306,6 +332,7 @@ void threads_after_fork() {
   t->index = self.index;
   t->detached = false;
   t->joiner = nullptr;
+  t->creator_done.store(true, std::memory_order_relaxed);
 }
 
 ROOST_EXPORT int pthread_create(pthread_t* handle, const pthread_attr_t* attr,

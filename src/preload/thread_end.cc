@@ -4,7 +4,9 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <stdlib.h>
 
+#include "preload/affinity.h"
 #include "preload/thread_create.h"
 #include "preload/trap.h"
 #include "preload/wait.h"
@@ -55,7 +57,9 @@ int join(pthread_t handle, void** result, JoinKind kind, const Deadline* deadlin
     error = EINVAL;
   } else if (kind == JoinKind::attempt && !is_over(t)) {
     error = EBUSY;
-  } else if (t == me || (me && me->joiner == t)) {
+  } else if (t == me ||
+             (me && me->joiner == t && !t->cancel_requested.load(std::memory_order_relaxed))) {
+    // As in glibc: a thread that joins us and is cancelled will be done with that.
     error = EDEADLK;
   } else if (t->joiner) {
     error = EINVAL;
@@ -157,11 +161,14 @@ void on_thread_end(void* data) {
     pthread_setspecific(end_key(), t);
     return;
   }
+  // Whoever created it still registers it, and may have been preempted there.
+  for (unsigned spins = 0; !t->creator_done.load(std::memory_order_acquire);)
+    RealWorld::relax(spins++);
   threads_lock.acquire();
   t->phase.store(Phase::ending, std::memory_order_seq_cst);
   bool detached = t->detached;
   threads_lock.release();
-  thread_finished();
+  if (thread_finished()) exit(0);
   if (detached) {
     real::pthread_detach(pthread_self());
     free_thread(t);
@@ -209,8 +216,12 @@ ROOST_EXPORT int pthread_kill(pthread_t handle, int signal) noexcept {
 ROOST_EXPORT int pthread_getattr_np(pthread_t handle, pthread_attr_t* attr) noexcept {
   int error = real::pthread_getattr_np(handle, attr);
   Thread* t = find_thread(handle);
-  if (error == 0 && t && t->detached) pthread_attr_setdetachstate(attr, PTHREAD_CREATE_DETACHED);
-  return error;
+  if (error || !t) return error;
+  if (t->detached) pthread_attr_setdetachstate(attr, PTHREAD_CREATE_DETACHED);
+  cpu_set_t cpus;  // libc says where the kernel thread happens to be pinned
+  if (runtime_active() && get_affinity_hint(t->tid, sizeof cpus, &cpus) == 0)
+    pthread_attr_setaffinity_np(attr, sizeof cpus, &cpus);
+  return 0;
 }
 
 ROOST_EXPORT int thrd_join(thrd_t handle, int* result) {

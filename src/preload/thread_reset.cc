@@ -5,7 +5,6 @@
 // PTHREAD_DESTRUCTOR_ITERATIONS rounds. Afterwards the TLS block of every loaded object but libc,
 // the dynamic linker and Roost is set back to its initial image. libc's own per-thread state
 // (malloc cache, locale) stays: it is valid for any thread of the process.
-#include <dlfcn.h>
 #include <limits.h>
 #include <link.h>
 #include <locale.h>
@@ -28,7 +27,9 @@ struct Key {
 Key keys[PTHREAD_KEYS_MAX];
 std::atomic<unsigned> keys_end{0};
 
-void (*call_tls_dtors)();
+// Found with all others, not at a thread's end: whoever joins the thread may be a constructor or
+// destructor that runs in dlopen or dlclose, which hold the linker's lock.
+ROOST_LISTED constinit Real<void()> call_tls_dtors{"__call_tls_dtors", "GLIBC_PRIVATE"};
 
 struct TlsImage {
   const void* image;
@@ -175,20 +176,10 @@ int delete_key(pthread_key_t key) {
 
 }  // namespace
 
-bool can_reset_thread_storage() {
-  static std::atomic<int> known{0};
-  int state = known.load(std::memory_order_relaxed);
-  if (state == 0) {
-    call_tls_dtors =
-        reinterpret_cast<void (*)()>(dlvsym(RTLD_DEFAULT, "__call_tls_dtors", "GLIBC_PRIVATE"));
-    state = call_tls_dtors ? 1 : -1;
-    known.store(state, std::memory_order_release);
-  }
-  return state > 0;
-}
+bool can_reset_thread_storage() { return call_tls_dtors.found() != nullptr; }
 
 void run_thread_destructors() {
-  call_tls_dtors();
+  call_tls_dtors.found()();
   run_key_destructors();
 }
 

@@ -247,8 +247,8 @@ void keeper_ensure() {
 }
 
 bool start_helper(void* (*run)(void*)) {
-  std::uint64_t all = ~0ull, before;
-  os::raw_syscall(SYS_rt_sigprocmask, SIG_SETMASK, os::arg(&all), os::arg(&before), 8);
+  std::uint64_t before;
+  os::raw_syscall(SYS_rt_sigprocmask, SIG_SETMASK, os::arg(&os::kAllSignals), os::arg(&before), 8);
   pthread_attr_t attributes;
   pthread_attr_init(&attributes);
   pthread_attr_setstacksize(&attributes, 128 * 1024);

@@ -32,6 +32,12 @@ static void expect_own(const cpu_set_t* wanted) {
   CPU_ZERO(&set);
   EXPECT_EQ(sched_getaffinity(gettid(), sizeof set, &set), 0);
   EXPECT(CPU_EQUAL(&set, wanted));
+  pthread_attr_t attr;
+  EXPECT_EQ(pthread_getattr_np(pthread_self(), &attr), 0);
+  CPU_ZERO(&set);
+  EXPECT_EQ(pthread_attr_getaffinity_np(&attr, sizeof set, &set), 0);
+  EXPECT(CPU_EQUAL(&set, wanted));
+  EXPECT_EQ(pthread_attr_destroy(&attr), 0);
 }
 
 static void* expect_set(void* wanted) {

@@ -27,6 +27,11 @@ static void* set_value(void* value) {
   return NULL;
 }
 
+CASE(a_key_nobody_created_is_refused) {
+  pthread_key_t never = 0;
+  EXPECT_EQ(pthread_setspecific(never, &never), EINVAL);
+}
+
 CASE(values_are_null_in_new_threads) {
   EXPECT_EQ(pthread_key_create(&key, NULL), 0);
   EXPECT(pthread_getspecific(key) == NULL);

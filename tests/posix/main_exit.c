@@ -183,6 +183,19 @@ CASE(a_signal_after_main_has_ended_kills_the_process) {
   EXPECT_EQ(outcome_of_role("@killed_after_main"), -SIGTERM);
 }
 
+static void raise_in_process(void) { EXPECT_EQ(kill(getpid(), SIGTERM), 0); }
+
+ROLE(killed_by_exit_handler) {
+  main_thread = pthread_self();
+  atexit(raise_in_process);
+  start(after_main, 0);
+  pthread_exit(NULL);
+}
+
+CASE(exit_handlers_after_the_last_thread_receive_signals) {
+  EXPECT_EQ(outcome_of_role("@killed_by_exit_handler"), -SIGTERM);
+}
+
 static void forked_main_exit(void) {
   main_thread = pthread_self();
   start(after_main, 0);

@@ -204,6 +204,30 @@ CASE(preferring_readers_a_waiting_writer_keeps_no_reader_out) {
   }
 }
 
+static void* meet_reading(void* unused) {
+  about_to_block(&blocker);
+  return read_together(unused);
+}
+
+CASE(preferring_readers_those_who_wait_meet_past_the_writers_between_them) {
+  enum { WAITERS = 5 };
+  for (int writers = 0; writers < 1 << WAITERS; ++writers) {
+    init(kinds[writers % 2]);
+    EXPECT_EQ(pthread_barrier_init(&gate, NULL, WAITERS + 1 - __builtin_popcount(writers)), 0);
+    EXPECT_EQ(pthread_rwlock_wrlock(&rwlock), 0);
+    pthread_t threads[WAITERS];
+    for (int i = 0; i < WAITERS; ++i) {
+      threads[i] = start(writers >> i & 1 ? write_once : meet_reading, NULL);
+      wait_until_blocked(&blocker);
+    }
+    unlock();
+    read_together(NULL);
+    for (int i = 0; i < WAITERS; ++i) EXPECT_EQ(pthread_join(threads[i], NULL), 0);
+    EXPECT_EQ(pthread_barrier_destroy(&gate), 0);
+    EXPECT_EQ(pthread_rwlock_destroy(&rwlock), 0);
+  }
+}
+
 static int writes;
 
 static void* write_and_count(void* unused) {

@@ -269,3 +269,27 @@ CASE(a_signal_mask_in_the_attributes_replaces_the_inherited_one) {
   }
   EXPECT_EQ(pthread_attr_destroy(&attr), 0);
 }
+
+CASE(a_signal_mask_of_the_default_attributes_holds_for_all_threads) {
+  pthread_attr_t before, attr;
+  sigset_t mask, seen;
+  sigemptyset(&mask);
+  sigaddset(&mask, SIGUSR2);
+  EXPECT_EQ(pthread_getattr_default_np(&before), 0);
+  EXPECT_EQ(pthread_attr_init(&attr), 0);
+  EXPECT_EQ(pthread_attr_setsigmask_np(&attr, &mask), 0);
+  for (int round = 0; round < 2; ++round) {
+    EXPECT_EQ(pthread_setattr_default_np(&attr), 0);
+    for (int i = 0; i < 5; ++i) {
+      run_with(NULL, tell_mask, &seen);
+      EXPECT(sigismember(&seen, SIGUSR2));
+    }
+    EXPECT_EQ(pthread_setattr_default_np(&before), 0);
+    for (int i = 0; i < 5; ++i) {
+      run_with(NULL, tell_mask, &seen);
+      EXPECT(!sigismember(&seen, SIGUSR2));
+    }
+  }
+  EXPECT_EQ(pthread_attr_destroy(&attr), 0);
+  EXPECT_EQ(pthread_attr_destroy(&before), 0);
+}

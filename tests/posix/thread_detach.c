@@ -160,3 +160,38 @@ CASE(detached_threads_can_be_cancelled) {
   EXPECT_EQ(sem_getvalue(&may_end, &left), 0);
   EXPECT_EQ(left, 0);
 }
+
+static void post_ran(void* unused) {
+  (void)unused;
+  EXPECT_EQ(sem_post(&ran), 0);
+}
+
+static void* wait_for_cancellation(void* unused) {
+  static sem_t never;
+  pthread_cleanup_push(post_ran, NULL);
+  for (;;) sem_wait(&never);
+  pthread_cleanup_pop(0);
+  return unused;
+}
+
+CASE(created_detached_and_cancelled_at_any_moment_they_end) {
+  reset();
+  pthread_attr_t attr;
+  EXPECT_EQ(pthread_attr_init(&attr), 0);
+  EXPECT_EQ(pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED), 0);
+  for (int i = 0; i < 200; ++i) {
+    pthread_t thread;
+    int state;
+    EXPECT_EQ(pthread_create(&thread, &attr, wait_for_cancellation, NULL), 0);
+    pthread_attr_t own;
+    EXPECT_EQ(pthread_getattr_np(thread, &own), 0);
+    EXPECT_EQ(pthread_attr_getdetachstate(&own, &state), 0);
+    EXPECT_EQ(state, PTHREAD_CREATE_DETACHED);
+    EXPECT_EQ(pthread_attr_destroy(&own), 0);
+    EXPECT_EQ(pthread_detach(thread), EINVAL);
+    if (i % 2) sched_yield();
+    EXPECT_EQ(pthread_cancel(thread), 0);
+  }
+  await(200);
+  EXPECT_EQ(pthread_attr_destroy(&attr), 0);
+}

@@ -182,6 +182,18 @@ CASE(a_cancelled_join_leaves_the_thread_joinable) {
   EXPECT(result == &gate);
 }
 
+CASE(a_thread_that_joins_us_can_be_joined_once_it_is_cancelled) {
+  first = pthread_self();
+  for (int i = 0; i < 20; ++i) {
+    pthread_t joiner = start(join_first, NULL);
+    void* result = NULL;
+    wait_until_blocked(&joiner_tid);
+    EXPECT_EQ(pthread_cancel(joiner), 0);
+    EXPECT_EQ(pthread_join(joiner, &result), 0);
+    EXPECT(result == PTHREAD_CANCELED);
+  }
+}
+
 CASE(a_thread_can_be_joined_by_another_than_its_creator) {
   for (int i = 0; i < 50; ++i) {
     first = start(echo, NULL);
