@@ -109,6 +109,8 @@ void run_league(void* argument) {
 void run_target(void (*function)(void*), void** addresses, std::int32_t thread_limit) {
   League league;
   league.thread_limit = thread_limit;
+  // What the program has set is its host thread's. (Clang calls the region without us.)
+  league.icvs = &settings().initial;
   run_initial_task(league, function, addresses);
 }
 
