@@ -62,7 +62,9 @@ bool power_of_two(std::size_t number) { return number && !(number & (number - 1)
 Header* header_of(void* memory) { return static_cast<Header*>(memory) - 1; }
 
 // From the pool of the allocator, if it has one; null if that is used up, or there is no memory.
-void* take(AllocatorHandle handle, std::size_t alignment, std::size_t size, bool zeroed) {
+// `returned` bytes go back to the pool if it succeeds.
+void* take(AllocatorHandle handle, std::size_t alignment, std::size_t size, bool zeroed,
+           std::size_t returned) {
   constexpr std::size_t kLeast = 16;
   Allocator* allocator = custom(handle);
   if (allocator && allocator->alignment > alignment) alignment = allocator->alignment;
@@ -73,14 +75,15 @@ void* take(AllocatorHandle handle, std::size_t alignment, std::size_t size, bool
   if (limited) {
     std::size_t used = allocator->used.load(std::memory_order_relaxed);
     do {
-      if (size > allocator->pool || used > allocator->pool - size) return nullptr;
-    } while (!allocator->used.compare_exchange_weak(used, used + size, std::memory_order_relaxed));
+      if (size > allocator->pool || used - returned > allocator->pool - size) return nullptr;
+    } while (!allocator->used.compare_exchange_weak(used, used - returned + size,
+                                                    std::memory_order_relaxed));
   }
   const ProgramHeap& heap = program_heap();
   // program_heap() has found them. NOLINTNEXTLINE(clang-analyzer-core.CallAndMessage)
   void* base = zeroed ? heap.allocate_zeroed(1, total) : heap.allocate(total);
   if (!base) {
-    if (limited) allocator->used.fetch_sub(size, std::memory_order_relaxed);
+    if (limited) allocator->used.fetch_sub(size - returned, std::memory_order_relaxed);
     return nullptr;
   }
   auto address = reinterpret_cast<std::uintptr_t>(base) + sizeof(Header);
@@ -97,12 +100,18 @@ void* take(AllocatorHandle handle, std::size_t alignment, std::size_t size, bool
   std::abort();
 }
 
-void* obtain(AllocatorHandle handle, std::size_t alignment, std::size_t size, bool zeroed) {
+// `old`: a piece that is freed when this succeeds. What it has of a pool counts as free.
+void* obtain(AllocatorHandle handle, std::size_t alignment, std::size_t size, bool zeroed,
+             Header* old = nullptr) {
   if (!size || !power_of_two(alignment)) return nullptr;
   if (!handle) handle = self().task->icvs.allocator;
   // Fallback allocators may have fallbacks; a ring of them ends somewhere.
   for (int tries = 0; tries < 16; ++tries) {
-    if (void* memory = take(handle, alignment, size, zeroed)) return memory;
+    std::size_t returned = old && old->allocator == handle ? old->taken : 0;
+    if (void* memory = take(handle, alignment, size, zeroed, returned)) {
+      if (returned) old->taken = 0;
+      return memory;
+    }
     Allocator* allocator = custom(handle);
     if (!allocator) return nullptr;
     switch (allocator->fallback) {
@@ -141,8 +150,8 @@ void* obtain_array(AllocatorHandle handle, std::size_t alignment, std::size_t co
 void* resize(void* memory, std::size_t size, AllocatorHandle handle) {
   if (!memory) return obtain(handle, 1, size, false);
   if (size) {
-    const Header& header = *header_of(memory);
-    void* fresh = obtain(handle ? handle : header.allocator, 1, size, false);
+    Header& header = *header_of(memory);
+    void* fresh = obtain(handle ? handle : header.allocator, 1, size, false, &header);
     if (!fresh) return nullptr;
     memcpy(fresh, memory, header.size < size ? header.size : size);
     give_back(memory);

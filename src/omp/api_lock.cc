@@ -41,8 +41,21 @@ int test(Lock* lock) {
   return failed();
 }
 
-// The owner of a nestable lock: a member, which is what executes a task.
-std::uint32_t owner() { return static_cast<std::uint32_t>(self().gtid) + 1; }
+// The owner of a nestable lock: the task, as the standard has it and libgomp. Tasks of LLVM's entry
+// points own them with their member, as in libomp: programs take in an undeferred task what their
+// member has. Implicit tasks have their members' names, records of explicit ones have numbers.
+std::uint32_t owner() {
+  Member& member = self();
+  Task& current = *member.task;
+  if (current.implicit) return static_cast<std::uint32_t>(member.gtid) + 1;
+  auto& task = static_cast<ExplicitTask&>(current);
+  if (task.locks_as_member) return static_cast<std::uint32_t>(member.gtid) + 1;
+  constexpr std::uint32_t kExplicit = 0x8000'0000;
+  static constinit std::atomic<std::uint32_t> records{0};
+  if (!task.lock_owner)
+    task.lock_owner = kExplicit | records.fetch_add(1, std::memory_order_relaxed);
+  return task.lock_owner;
+}
 
 void init(NestLock* lock, unsigned hint = 0) {
   new (lock) NestLock;

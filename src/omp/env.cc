@@ -226,6 +226,9 @@ void read_rest(Settings& set) {
     set.offload = static_cast<Settings::Offload>(index);
     return true;
   });
+  // The host is no device to offload to, until the program says so.
+  constexpr std::int32_t kInvalidDevice = -4;  // omp_invalid_device
+  if (set.offload == Settings::Offload::mandatory) set.initial.default_device = kInvalidDevice;
   read_value("OMP_DISPLAY_ENV", "true, false or verbose", [&](const char* text) {
     int index = 0;
     bool show = false;

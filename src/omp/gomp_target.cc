@@ -4,6 +4,7 @@
 
 #include "base/text.h"
 #include "omp/allocators.h"
+#include "omp/api.h"
 #include "omp/export.h"
 #include "omp/league.h"
 #include "ult/kernel.h"
@@ -14,10 +15,14 @@ namespace roost::omp {
 namespace {
 
 // What the compiler passes as the device besides its number.
-constexpr int kHostBecauseOfIf = -2;
+constexpr int kDeviceOfIcv = -1;
+constexpr int kHostBecauseOfIf = -2;  // or because the program says omp_initial_device
 
+// Mandatory offload forbids what falls back to the host, not what the program wants there.
 void require_host_allowed(int device, const char* construct) {
   if (settings().offload != Settings::Offload::mandatory || device == kHostBecauseOfIf) return;
+  if (device == kDeviceOfIcv) device = self().task->icvs.default_device;
+  if (device == omp_get_initial_device()) return;
   Text<256> text("roost: OMP_TARGET_OFFLOAD is MANDATORY, but there is no device for ");
   text << construct << "\n";
   ult::kernel::write_error(text.c_str(), text.length());
@@ -109,6 +114,8 @@ void run_league(void* argument) {
 void run_target(void (*function)(void*), void** addresses, std::int32_t thread_limit) {
   League league;
   league.thread_limit = thread_limit;
+  // What the program has set is its host thread's. (Clang calls the region without us.)
+  league.icvs = &settings().initial;
   run_initial_task(league, function, addresses);
 }
 

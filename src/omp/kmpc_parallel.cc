@@ -46,9 +46,7 @@ void fork(Microtask function, int count, void** arguments, unsigned threads) {
   region.data = reinterpret_cast<void*>(static_cast<std::uintptr_t>(count));
   region.arguments = arguments;
   region.threads = threads ? threads : opener.pushed_threads;
-  region.bind = opener.pushed_bind;
   opener.pushed_threads = 0;
-  opener.pushed_bind = Bind::no;
   parallel(region);
 }
 
@@ -83,9 +81,8 @@ ROOST_EXPORT std::int32_t __kmpc_bound_num_threads(Ident*) {
 ROOST_EXPORT void __kmpc_push_num_threads(Ident*, std::int32_t, std::int32_t threads) {
   self().pushed_threads = threads > 0 ? static_cast<unsigned>(threads) : 0;
 }
-ROOST_EXPORT void __kmpc_push_proc_bind(Ident*, std::int32_t, int bind) {
-  self().pushed_bind = static_cast<Bind>(bind);
-}
+// A hint. It changes no control variable, as in libomp.
+ROOST_EXPORT void __kmpc_push_proc_bind(Ident*, std::int32_t, int) {}
 
 ROOST_EXPORT void __kmpc_fork_call(Ident*, std::int32_t count, Microtask function, ...) {
   if (count > kMaxArguments) __builtin_trap();
@@ -109,7 +106,6 @@ ROOST_EXPORT void __kmpc_serialized_parallel(Ident*, std::int32_t) {
   ompt::Entry entry;
   Member& opener = self();
   opener.pushed_threads = 0;
-  opener.pushed_bind = Bind::no;
   begin_region(serial_region());
   entry.stay();
 }

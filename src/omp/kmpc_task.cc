@@ -72,6 +72,7 @@ KmpTask* create_kmp_task(Member& member, std::int32_t flags, std::size_t bytes,
   record.final_ |= (flags & kKmpFinal) != 0;
   record.abi_flags = static_cast<std::uint8_t>(flags);
   record.untied = !(flags & kKmpTied);
+  record.locks_as_member = true;
   if (flags & kKmpDetachable) make_detachable(record);
   KmpTask* task = kmp_task_of(record);
   task->shared = shared_bytes ? reinterpret_cast<char*>(task) + bytes : nullptr;

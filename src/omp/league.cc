@@ -15,7 +15,7 @@ void run_initial_task(const League& league, void (*part)(void* argument), void* 
   team.league_size = league.size;
   team.league = league.number;
   Icvs& icvs = team.members[0].task->icvs;
-  icvs = opener.task->icvs;  // not those of the next level
+  icvs = league.icvs ? *league.icvs : opener.task->icvs;  // not those of the next level
   if (league.thread_limit) icvs.thread_limit = league.thread_limit;
   {
     ompt::UserCode code;

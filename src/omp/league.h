@@ -12,6 +12,7 @@ struct League {
   std::uint32_t size = 1;
   std::uint32_t number = 0;
   std::int32_t thread_limit = 0;  // 0: as it is
+  const Icvs* icvs = nullptr;     // the device's own, to begin with; null: the opener's
   ompt::Data* tool = nullptr;     // of the teams region, for a tool; null: there is none
 };
 

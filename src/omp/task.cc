@@ -164,6 +164,7 @@ ExplicitTask& create_task(Member& member, std::size_t bytes) {
   task.again = false;
   task.abi_flags = 0;
   task.untied = false;
+  task.locks_as_member = false;
   return task;
 }
 

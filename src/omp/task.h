@@ -74,14 +74,17 @@ struct ExplicitTask : Task {
   ExplicitTask* next = nullptr;         // in a shared queue
   std::atomic<std::uint32_t> holds{1};  // its body, and its event: complete when zero
   std::int32_t priority = 0;
+  std::uint32_t lock_owner = 0;  // what nestable locks know the record by; 0: nothing yet; kept
   std::uint8_t memory_class = 0;
-  bool in_group_directly = false;  // its parent opened `group`
-  bool detachable = false;
-  bool awaited = false;   // its parent waits for it alone
-  bool must_run = false;  // even when cancelled: its copies were constructed
-  bool again = false;     // an untied task that asked for its next part
   std::uint8_t abi_flags = 0;
-  bool untied = false;
+  bool again = false;  // an untied task that asked for its next part
+  // Written while nobody else knows of it.
+  bool in_group_directly : 1 = false;  // its parent opened `group`
+  bool detachable : 1 = false;
+  bool awaited : 1 = false;   // its parent waits for it alone
+  bool must_run : 1 = false;  // even when cancelled: its copies were constructed
+  bool untied : 1 = false;
+  bool locks_as_member : 1 = false;  // nestable locks it takes are the member's
 };
 
 // ---- By the entry points, each for the member it is called by -----------------------------------

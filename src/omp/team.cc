@@ -373,6 +373,7 @@ Team& begin_region(const Region& region) {
   team.league_size = outer.league_size;
   team.league = outer.league;
   team.icvs = opener.task->icvs;
+  if (region.bind != Bind::no && team.icvs.bind != Bind::no) team.icvs.bind = region.bind;
   inherit_by_level(team.icvs, team.level);
   team.n_sent = 0;
   team.light.store(false, std::memory_order_relaxed);

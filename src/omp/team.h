@@ -37,11 +37,9 @@ struct alignas(kCoreStride) Member {
   std::uint32_t workshares = 0;  // number of the next one with shared state
   std::uint32_t singles = 0;     // how many single constructs
   ReductionState reduction;
-  CombinedLoop combined;       // the loop of the parallel loop it opens (GCC)
-  TaskDeque* deque = nullptr;  // its explicit tasks; kept (omp/task_pool.h)
-  // What LLVM's push calls say of the next region.
-  unsigned pushed_threads = 0;
-  Bind pushed_bind = Bind::no;
+  CombinedLoop combined;        // the loop of the parallel loop it opens (GCC)
+  TaskDeque* deque = nullptr;   // its explicit tasks; kept (omp/task_pool.h)
+  unsigned pushed_threads = 0;  // what LLVM's push call says of the next region
   ompt::MemberState tool;
 };
 
@@ -56,10 +54,10 @@ struct Region {
   void (*invoke)(Team& team, Member& member) = nullptr;
   void* function = nullptr;
   void* data = nullptr;
-  void** arguments = nullptr;  // LLVM's microtasks: `data` of them
-  unsigned threads = 0;        // num_threads clause; 0: as the ICVs say
-  unsigned pieces = 0;         // of the loop or sections it is; 0: not known
-  Bind bind = Bind::no;
+  void** arguments = nullptr;      // LLVM's microtasks: `data` of them
+  unsigned threads = 0;            // num_threads clause; 0: as the ICVs say
+  unsigned pieces = 0;             // of the loop or sections it is; 0: not known
+  Bind bind = Bind::no;            // gcc's proc_bind clause; no: there is none
   TaskGroup* group = nullptr;      // members begin in it (reductions with the task modifier)
   const League* league = nullptr;  // it is an initial task, and no region of the program's
 };

@@ -71,5 +71,21 @@ int main(void) {
     levels += omp_get_level();
   }
   CHECK(levels == 4 && members >= 4 && members <= 12);
+
+#ifndef __clang__  // its region is a call like any other
+  // A region begins with the control variables the program began with, and keeps its changes.
+  int before = omp_get_max_threads(), inside = 0, inside_dynamic = 1;
+  omp_set_num_threads(before + 3);
+  omp_set_dynamic(1);
+#pragma omp target map(tofrom : inside, inside_dynamic)
+  {
+    inside = omp_get_max_threads();
+    inside_dynamic = omp_get_dynamic();
+    omp_set_num_threads(before + 5);
+    omp_set_dynamic(0);
+  }
+  CHECK(inside == before && !inside_dynamic);
+  CHECK(omp_get_max_threads() == before + 3 && omp_get_dynamic());
+#endif
   return 0;
 }
