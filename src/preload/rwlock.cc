@@ -63,6 +63,7 @@ int lock_in_lot(pthread_rwlock_t* lock, Tag tag, const Deadline* deadline) {
   if (written_by_me(lock)) return EDEADLK;
   bool queued = false;
   LotHost host(deadline);
+  host.waits_for("rwlock");
   int result = wait_retry<RealWorld>(
       bucket_of(lock), lock, tag, host, EBUSY,
       [&] {
