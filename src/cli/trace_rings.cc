@@ -21,7 +21,7 @@ class Mapping {
     if (fd < 0) return;
     struct stat status;
     if (fstat(fd, &status) == 0 && S_ISREG(status.st_mode)) {
-      empty_ = status.st_size == 0;
+      refused_ = status.st_size == 0 && !(status.st_mode & S_IWUSR);
       bytes_ = static_cast<std::size_t>(status.st_size);
       if (bytes_ >= trace::kHeaderBytes) {
         void* mapped = mmap(nullptr, bytes_, PROT_READ, MAP_SHARED, fd, 0);
@@ -36,7 +36,8 @@ class Mapping {
   Mapping(const Mapping&) = delete;
   Mapping& operator=(const Mapping&) = delete;
 
-  bool empty() const { return empty_; }
+  // Its thread found no room for it.
+  bool refused() const { return refused_; }
   // Null if this is no ring.
   const trace::RingHeader* header() const {
     auto* header = static_cast<const trace::RingHeader*>(file_);
@@ -51,7 +52,7 @@ class Mapping {
  private:
   void* file_ = nullptr;
   std::size_t bytes_ = 0;
-  bool empty_ = false;
+  bool refused_ = false;
 };
 
 template <std::size_t size>
@@ -88,7 +89,7 @@ Rings read_rings(const std::string& folder) {
     Mapping file(entry.path());
     if (const trace::RingHeader* header = file.header()) {
       rings.threads.push_back(read_ring(*header, file.ring()));
-    } else if (file.empty()) {
+    } else if (file.refused()) {
       ++rings.without_room;
     }
   }

@@ -1,6 +1,7 @@
 // Makes rings, and writes into the calling thread's.
 #include "trace/recorder.h"
 
+#include <errno.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 
@@ -41,11 +42,20 @@ int create_file(int pid, int tid) {
   }
 }
 
-// All of its pages, now: one that is missing later would kill the program where it writes.
+bool allocate(int fd, std::uint64_t bytes) {
+  long result;
+  do {
+    result = os::raw_syscall(SYS_fallocate, fd, 0, 0, static_cast<long>(bytes));
+  } while (result == -EINTR);
+  return result == 0;
+}
+
+// All of its pages, now: one that is missing later would kill the program where it writes. A file
+// that cannot have them stays empty, and read-only.
 void* map_file(int fd, std::uint64_t bytes) {
-  if (!may_write(bytes)) return nullptr;
-  if (os::raw_syscall(SYS_fallocate, fd, 0, 0, static_cast<long>(bytes)) != 0) {
+  if (!may_write(bytes) || !allocate(fd, bytes)) {
     os::raw_syscall(SYS_ftruncate, fd, 0);
+    os::raw_syscall(SYS_fchmod, fd, 0400);
     return nullptr;
   }
   long mapped = os::raw_syscall(SYS_mmap, 0, static_cast<long>(bytes), PROT_READ | PROT_WRITE,

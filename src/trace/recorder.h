@@ -27,7 +27,7 @@ void configure(const char* folder, std::uint64_t events, const char* instance);
 bool configured();
 
 // The calling thread, which is managed from now on, gets a ring unless it has one. If there is no
-// room for one, an empty file says so.
+// room for one, an empty file that nobody may write says so.
 void thread_begins();
 // It is about to end for good.
 void thread_ends();

@@ -2,7 +2,7 @@
 //
 // It lies in a file that all map, and is readable whenever and however the writer ends. A signal
 // handler may write in the midst of the writer's own write. Cost of a write: one locked instruction
-// on a line of the thread's own, six stores; 30 to 40 ns with the clock.
+// on a line of the thread's own, six stores; about 15 ns, and 28 for the clock.
 #pragma once
 
 #include "base/world.h"
