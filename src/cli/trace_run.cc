@@ -114,6 +114,8 @@ int Recording::run(const std::vector<std::string>& command, const std::function<
   }
   pass_signals_to(child);
   sigprocmask(SIG_SETMASK, &before, nullptr);
+  signal(SIGXFSZ,
+         SIG_IGN);  // a trace that is too large for the user's limit is an error like others
   int status = 0;
   while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
   }

@@ -204,6 +204,22 @@ def test_an_earlier_trace_is_replaced_and_nothing_else(world: World):
     require(other.read_text() == "{}", "the file was changed")
 
 
+def test_a_trace_that_cannot_be_written_is_said(world: World):
+    """With no file larger than nothing allowed: neither rings nor the trace."""
+    before = ring_folders()
+    instance = world.roost.new_instance("trace")
+    world.start_idle(instance)  # who makes the instance needs room for it
+    path = world.directory / "trace.json"
+    command = world.roost.command(["true"], instance, "--trace", str(path))
+    # The limit holds for the file that standard error is, too: hence the pipe.
+    limited = '(ulimit -f 0; "$@" 2>&1; echo status $?) | cat'
+    said = world.run_plain(["sh", "-c", limited, "sh", *command]).stdout
+    for words in (b"could not be written", b"no room", b"status 125\n"):
+        require(words in said, f"it says {said!r}")
+    require(not path.exists(), "a broken trace was left")
+    require(ring_folders() <= before, "it left rings behind")
+
+
 # What is wrong, the options, words the sentence must hold, the status.
 BAD_TRACES = {
     "no such folder": (["--trace", "/nonexistent/trace"], ["cannot be written"], 125),
