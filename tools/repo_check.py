@@ -16,12 +16,12 @@ ROOT = Path(__file__).resolve().parent.parent
 MAX_LINES = 600
 
 # The folders of src/ and what each may include besides itself (ARCHITECTURE.md, the picture).
-STACK = ["base", "os", "spin", "topo", "segment", "policy", "sched", "preload"]
+STACK = ["base", "os", "trace", "spin", "topo", "segment", "policy", "sched", "preload"]
 MAY_INCLUDE = {folder: set(STACK[:rank]) for rank, folder in enumerate(STACK)}
 BELOW_PRELOAD = set(STACK[:-1])
-# The OpenMP runtime: a library of its own, above the vocabulary alone.
+# The OpenMP runtime: a library of its own, above the vocabulary alone (and the trace's, event.h).
 MAY_INCLUDE["ult"] = {"base"}
-MAY_INCLUDE["omp"] = {"base", "ult"}
+MAY_INCLUDE["omp"] = {"base", "ult", "trace"}
 MAY_INCLUDE["sim"] = BELOW_PRELOAD
 MAY_INCLUDE["cli"] = BELOW_PRELOAD | {"sim"}
 

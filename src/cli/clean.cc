@@ -9,11 +9,13 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 
 #include "cli/error.h"
 #include "cli/instance.h"
+#include "cli/trace_folder.h"
 #include "cli/verbs.h"
 
 namespace roost::cli {
@@ -22,7 +24,8 @@ namespace {
 constexpr const char* kCleanHelp =
     "Instances go with their last process. One is left over only if all of its processes were "
     "killed,\n"
-    "and the next program that joins it starts it afresh; so this is for tidiness.\n"
+    "and the next program that joins it starts it afresh; so this is for tidiness. A recording\n"
+    "(roost run --trace) leaves its rings only if roost run itself was killed.\n"
     "\n"
     "Examples:\n"
     "  roost clean                  remove what is left over\n"
@@ -84,6 +87,19 @@ int clean() {
     } else {
       ++failures;
       warn("kept instance {}: {}", name, instance_error(result));
+    }
+  }
+  for (const std::string& path : own_ring_folders()) {
+    int result = clean_ring_folder(path);
+    if (result == -ENOENT) continue;
+    any = true;
+    if (result == 1) {
+      fmt::print("removed what a recording left, {}\n", path);
+    } else if (result == 0) {
+      fmt::print("kept {}: its recording runs\n", path);
+    } else {
+      ++failures;
+      warn("kept {}: {}", path, std::strerror(-result));
     }
   }
   if (!any) fmt::print("nothing to clean\n");

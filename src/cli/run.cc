@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <memory>
 
+#include "cli/clean.h"
 #include "cli/error.h"
 #include "cli/instance.h"
 #include "cli/library.h"
@@ -16,6 +17,7 @@
 #include "cli/program.h"
 #include "cli/settings.h"
 #include "cli/shared_memory.h"
+#include "cli/trace_run.h"
 #include "cli/verbs.h"
 #include "cli/wait_policies.h"
 #include "sched/policy_file.h"
@@ -133,10 +135,22 @@ void set_environment(const Settings& settings, const std::string& library, bool 
       std::strerror(error));
 }
 
+// How the command ended. What it left behind is removed, be it the last of its instance and killed.
+int record(const TraceWish& trace, const std::string& instance,
+           const std::vector<std::string>& command) {
+  Recording recording(trace);
+  set_variable({"ROOST_TRACE", recording.folder()});
+  set_variable({"ROOST_TRACE_EVENTS", std::to_string(recording.events())});
+  int status = recording.run(command, [&] { become(command); });
+  clean_segment(instance_path(instance));
+  return status;
+}
+
 int run(const RunOptions& options, const std::vector<std::string>& command) {
   if (command.empty())
     die(kWrongUsage, "the command to run is missing, as in: roost run python3 script.py");
   Settings settings = resolve_settings(options, look_up_own);
+  std::optional<TraceWish> trace = trace_wish(options.trace, options.trace_events);
   std::string library = find_library(look_up_own);
   std::string path = find_program(command[0], look_up_own);
   ProgramCheck program = check_program(path);
@@ -158,7 +172,8 @@ int run(const RunOptions& options, const std::vector<std::string>& command) {
   }
   instance.reset();
   set_environment(settings, library, program.may_preload, options.leave_environment);
-  become(command);
+  if (!trace) become(command);
+  return end_as(record(*trace, settings.instance, command));
 }
 
 }  // namespace
@@ -212,6 +227,13 @@ Verb add_run(CLI::App& app, const std::vector<std::string>& command) {
        "Which OpenMP runtime programs get: Roost's own, in place of\n"
        "libgomp and libomp, or the one they bring; 'auto' takes Roost's\n"
        "unless the environment asks for a device [auto]");
+  text("--trace", options->trace, "FILE",
+       "Record what the command and all it starts do on the cores, and\n"
+       "write it to FILE at its end, for ui.perfetto.dev. The command is\n"
+       "then a child of roost run. An earlier trace is replaced, any other\n"
+       "file is not");
+  text("--trace-events", options->trace_events, "N",
+       "Keep the last N events of each thread, of 40 bytes each [16384]");
   verb->add_flag("--stats", options->stats, "When a process ends, print what its threads did");
   verb->add_flag("--no-env", options->leave_environment,
                  "Leave the environment alone: do not ask OpenMP, OpenBLAS and\n"

@@ -26,6 +26,8 @@ struct RunOptions {
   std::optional<std::string> blas = {};
   std::optional<std::string> omp = {};
   std::vector<std::string> set = {};  // "param=value"
+  std::optional<std::string> trace = {};
+  std::optional<std::string> trace_events = {};
   bool stats = false;
   bool leave_environment = false;
 };

@@ -1,8 +1,8 @@
 // What the runtime tells a tool (OMPT, OpenMP 5.2, chapter 19): one call for each event.
 //
-// Without a tool each of these costs a load of one byte that never changes and a branch that is
-// never taken. Whether there is one is found out when the runtime is first used
-// (omp/ompt_start.cc).
+// A trace (roost run --trace) is told of the same events (omp/ompt_trace.h). Without tool and trace
+// each of these costs a load of one byte that never changes and a branch that is never taken.
+// Whether there is one is found out when the runtime is first used (omp/ompt_start.cc).
 //
 // Threads, in the sense of the standard, are OS threads. Members that share one are tasks that take
 // turns on it: a switch from one to another is a task_schedule event (omp/ompt_thread.cc). So

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "omp/ompt.h"
+#include "omp/ompt_trace.h"
 #include "omp/team.h"
 #include "ult/kernel.h"
 
@@ -27,21 +28,24 @@ class ToolRuns {
   const ult::Batch* inside_ = nullptr;
 };
 
-// What the tool registered for an event.
+// What the tool registered for an event, and the trace: each is told if it is there.
 template <class Function>
 class Callback;
 template <class Result, class... Arguments>
 class Callback<Result (*)(Arguments...)> {
  public:
-  explicit Callback(AnyFunction function)
-      : function_(reinterpret_cast<Result (*)(Arguments...)>(function)) {}
-  explicit operator bool() const { return function_ != nullptr; }
+  Callback(Event event, AnyFunction function)
+      : event_(event), function_(reinterpret_cast<Result (*)(Arguments...)>(function)) {}
+  explicit operator bool() const { return function_ || (tracing && is_traced(event_)); }
   Result operator()(Arguments... arguments) const {
+    if (tracing && is_traced(event_)) traced::tell(event_, arguments...);
+    if (!function_) return Result();
     ToolRuns runs;
     return function_(arguments...);
   }
 
  private:
+  Event event_;
   Result (*function_)(Arguments...);
 };
 
@@ -49,11 +53,15 @@ class Callback<Result (*)(Arguments...)> {
 template <class Function>
 Callback<Function> callback(Event event) {
   return Callback<Function>(
-      callbacks[static_cast<unsigned>(event)].load(std::memory_order_relaxed));
+      event, callbacks[static_cast<unsigned>(event)].load(std::memory_order_relaxed));
 }
 
+// Whether a tool is active, and not the trace alone.
+bool has_tool();
 // What the lookup function finds (omp/ompt_entry.cc).
 AnyFunction look_up(const char* name);
+// ompt_get_unique_id.
+std::uint64_t unique_id();
 // ompt_finalize_tool: at the latest when the process exits. Ends the calling thread, for the tool.
 void finalize_tool();
 

@@ -178,15 +178,6 @@ int get_task_memory(void** address, std::size_t* bytes, int) {
 
 int get_proc_id() { return sched_getcpu(); }
 
-// A thread takes numbers by the thousand.
-std::uint64_t get_unique_id() {
-  constexpr std::uint64_t kAtATime = 1024;
-  static constinit std::atomic<std::uint64_t> next_block{0};
-  static constinit thread_local std::uint64_t next = 0;
-  if (next % kAtATime == 0) next = next_block.fetch_add(kAtATime, std::memory_order_relaxed);
-  return ++next;
-}
-
 // No target regions are told of.
 int get_target_info(std::uint64_t*, std::uint64_t*, std::uint64_t*) { return 0; }
 
@@ -208,9 +199,9 @@ const Named kFunctions[] = {
     NAMED(get_task_info),
     NAMED(get_task_memory),
     NAMED(get_proc_id),
-    NAMED(get_unique_id),
     NAMED(get_target_info),
     NAMED(finalize_tool),
+    {"ompt_get_unique_id", reinterpret_cast<AnyFunction>(unique_id)},
     {"ompt_get_thread_data", reinterpret_cast<AnyFunction>(thread_data)},
     {"ompt_get_num_procs", reinterpret_cast<AnyFunction>(omp_get_num_procs)},
     {"ompt_get_num_places", reinterpret_cast<AnyFunction>(place_count)},
@@ -219,6 +210,15 @@ const Named kFunctions[] = {
 };
 
 }  // namespace
+
+// A thread takes numbers by the thousand.
+std::uint64_t unique_id() {
+  constexpr std::uint64_t kAtATime = 1024;
+  static constinit std::atomic<std::uint64_t> next_block{0};
+  static constinit thread_local std::uint64_t next = 0;
+  if (next % kAtATime == 0) next = next_block.fetch_add(kAtATime, std::memory_order_relaxed);
+  return ++next;
+}
 
 AnyFunction look_up(const char* name) {
   for (const Named& known : kFunctions)

@@ -138,6 +138,8 @@ bool look_for_tool() {
   return now == kOn;
 }
 
+bool has_tool() { return the_tool != nullptr; }
+
 void start() {
   std::uint8_t state = kUnknown;
   if (activity.compare_exchange_strong(state, kStarting, std::memory_order_acq_rel)) {
@@ -145,7 +147,8 @@ void start() {
     ult::kernel::KeepErrno keep;
     bool found = find_tool();
     looking = false;
-    activity.store(found ? kOn : kOff, std::memory_order_release);
+    tracing = roost_trace_wanted && roost_trace_wanted();
+    activity.store(found || tracing ? kOn : kOff, std::memory_order_release);
     return;
   }
   while (state == kStarting && !looking) {
@@ -166,7 +169,7 @@ void finalize_tool() {
   }
   std::uint8_t state = kOn;
   if (!activity.compare_exchange_strong(state, kOff, std::memory_order_acq_rel)) return;
-  if (the_tool->finalize) the_tool->finalize(&the_tool->tool_data);
+  if (the_tool && the_tool->finalize) the_tool->finalize(&the_tool->tool_data);
 }
 
 namespace {

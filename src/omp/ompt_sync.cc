@@ -76,7 +76,7 @@ int control_tool(int command, int modifier, void* argument, const void* code) {
   constexpr int kNoTool = -2, kNoCallback = -1;
   if (!on()) return kNoTool;
   auto tell = callback<ControlTool>(Event::control_tool);
-  if (!tell) return kNoCallback;
+  if (!tell) return has_tool() ? kNoCallback : kNoTool;
   return tell(static_cast<std::uint64_t>(command), static_cast<std::uint64_t>(modifier), argument,
               code);
 }

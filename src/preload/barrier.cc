@@ -29,6 +29,7 @@ ROOST_EXPORT int pthread_barrier_wait(pthread_barrier_t* barrier) noexcept {
   Barrier& b = fields(barrier);
   if (b.shared) return without_core([&] { return real::pthread_barrier_wait(barrier); });
   LotHost host;
+  host.waits_for("barrier");
   LotBucketOf& bucket = bucket_of(barrier);
   LotWaiter waiter;
   waiter.key = barrier;

@@ -61,9 +61,9 @@ class WaitTime {
 
 // A call on `fd` without the core. If the descriptor turns out not to wait, that is news.
 template <class Call>
-auto wait_on(int fd, const Call& call) {
+auto wait_on(int fd, const Call& call, const char* name = __builtin_FUNCTION()) {
   WaitTime time;
-  auto result = without_core_anywhere(call);
+  auto result = without_core_anywhere(call, name);
   if (result < 0 && errno == EAGAIN) {
     forget(fd);
   } else {
@@ -74,9 +74,10 @@ auto wait_on(int fd, const Call& call) {
 
 // By a hint: `waits()` is asked of managed threads only.
 template <class Waits, class Call>
-auto call_or_wait(int fd, const Waits& waits, const Call& call, bool sending = false) {
+auto call_or_wait(int fd, const Waits& waits, const Call& call, bool sending = false,
+                  const char* name = __builtin_FUNCTION()) {
   if (!can_park()) return call();
-  if (waits()) return wait_on(fd, call);
+  if (waits()) return wait_on(fd, call, name);
   auto result = call();
   check_core(fd, sending);
   return result;
@@ -84,18 +85,20 @@ auto call_or_wait(int fd, const Waits& waits, const Call& call, bool sending = f
 
 // By an attempt: a result of the kernel, or kWouldWait.
 template <class Attempt, class Call>
-auto attempt_or_wait(const Attempt& attempt, const Call& call) -> decltype(call()) {
+auto attempt_or_wait(const Attempt& attempt, const Call& call,
+                     const char* name = __builtin_FUNCTION()) -> decltype(call()) {
   if (!can_park()) return call();
   long result = attempt();
   if (result != kWouldWait) return static_cast<decltype(call())>(as_libc(result));
-  return without_core_anywhere(call);
+  return without_core_anywhere(call, name);
 }
 
 // As above, for a call that is a cancellation point.
 template <class Attempt, class Call>
-auto attempt_or_wait_cancellable(const Attempt& attempt, const Call& call) -> decltype(call()) {
+auto attempt_or_wait_cancellable(const Attempt& attempt, const Call& call,
+                                 const char* name = __builtin_FUNCTION()) -> decltype(call()) {
   if (can_park()) test_cancel();
-  return attempt_or_wait(attempt, call);
+  return attempt_or_wait(attempt, call, name);
 }
 
 }  // namespace roost

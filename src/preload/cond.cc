@@ -25,6 +25,7 @@ clockid_t clock_of(const pthread_cond_t* cond) {
 int wait(pthread_cond_t* cond, pthread_mutex_t* mutex, const Deadline* deadline) {
   test_cancel();
   LotHost host(deadline, false, true);
+  host.waits_for("condition");
   LotWaiter waiter;
   waiter.key = cond;
   LotBucketOf& bucket = bucket_of(cond);

@@ -11,6 +11,7 @@
 #include "topo/affinity.h"
 #include "topo/select.h"
 #include "topo/sysfs.h"
+#include "trace/recorder.h"
 
 namespace roost {
 namespace {
@@ -137,6 +138,12 @@ bool stats_wanted(char** environment) { return variable_is(environment, "ROOST_S
 TrapMode trap_wanted(char** environment) {
   if (variable_is(environment, "ROOST_TRAP", "off")) return TrapMode::off;
   return variable_is(environment, "ROOST_TRAP", "on") ? TrapMode::on : TrapMode::automatic;
+}
+
+void configure_trace(char** environment, const char* instance) {
+  const char* folder = variable(environment, "ROOST_TRACE");
+  const char* events = variable(environment, "ROOST_TRACE_EVENTS");
+  if (folder && events) trace::configure(folder, strtoull(events, nullptr, 10), instance);
 }
 
 }  // namespace roost

@@ -23,5 +23,7 @@ SpinMode spin_mode_wanted(char** environment);
 bool blas_adapt_wanted(char** environment);
 bool stats_wanted(char** environment);
 TrapMode trap_wanted(char** environment);
+// What `roost run --trace` asks for; before the first thread joins.
+void configure_trace(char** environment, const char* instance);
 
 }  // namespace roost

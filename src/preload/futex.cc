@@ -138,6 +138,7 @@ long wait_parked(const SystemCall& s) {
   auto expected = static_cast<std::uint32_t>(s.c);
   OutsideWord outside{word_of(s), expected};
   LotHost host(outside);
+  host.waits_for("futex");
   ParkedWait wait{&bucket_of(word_of(s)), {}};
   wait.waiter.key = word_of(s);
   wait.waiter.tag = kFutex;

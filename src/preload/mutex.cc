@@ -83,6 +83,7 @@ int lock_contended(pthread_mutex_t* mutex, const Deadline* deadline) {
     if (result != EBUSY) return result;
   }
   LotHost host(deadline);
+  host.waits_for("mutex");
   LotBucketOf& bucket = bucket_of(mutex);
   auto attempt = [&] {
     if (behind_another) {

@@ -65,6 +65,7 @@ __attribute__((constructor(101))) void start(int, char**, char** environment) {
   report_stats = stats_wanted(environment);
   trap_configure(trap_wanted(environment));
   blas_configure(blas_adapt_wanted(environment));
+  configure_trace(environment, config.instance);
   nudges_prepare(spin_mode_wanted(environment));
   if (int error = start_process(config)) {
     complain(config.instance,
@@ -254,6 +255,7 @@ ROOST_EXPORT pid_t _Fork() noexcept {
   pid_t pid = fork_only();
   if (pid == 0) {
     self.record = nullptr;
+    trace::after_fork();
     trap_after_fork();
   }
   return pid;

@@ -78,6 +78,7 @@ int lock_in_lot(pthread_rwlock_t* lock, Tag tag, const Deadline* deadline) {
   if (written_by_me(lock)) return EDEADLK;
   bool queued = false;
   Host host(deadline);
+  host.waits_for("rwlock");
   int result = wait_retry<RealWorld>(
       bucket_of(lock), lock, tag, host, EBUSY,
       [&] {

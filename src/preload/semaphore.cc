@@ -23,6 +23,7 @@ int try_wait(sem_t* sem) {
 
 int wait_in_lot(sem_t* sem, const Deadline* deadline) {
   LotHost host(deadline, true, true);
+  host.waits_for("semaphore");
   int result = wait_retry<RealWorld>(
       bucket_of(sem), sem, 0, host, EAGAIN, [&] { return try_wait(sem); },
       [](WaitResult ended) {

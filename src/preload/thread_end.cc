@@ -21,6 +21,7 @@ bool is_over(const Thread* t) { return t->phase.load(std::memory_order_acquire) 
 // Waits until the thread is over. 0, or the error the join returns.
 int await_end(Thread* t, const Deadline* deadline) {
   LotHost host(deadline, false, true);
+  host.waits_for("pthread_join");
   LotWaiter waiter;
   waiter.key = t;
   LotBucketOf& bucket = bucket_of(t);
@@ -178,6 +179,7 @@ void on_thread_end(void* data) {
   self.thread = nullptr;
   trap_thread_ends();
   if (self.record) thread_detach();
+  trace::thread_ends();
 }
 
 ROOST_EXPORT int pthread_join(pthread_t handle, void** result) {

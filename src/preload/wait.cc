@@ -26,6 +26,7 @@ WaitResult LotHost::sleep(LotWaiter& waiter) {
   for (;;) {
     if (waiter.woken.load(std::memory_order_acquire)) return WaitResult::woken;
     if (cancellable_ && cancel_requested()) return WaitResult::cancelled;
+    roost::self.waits_in = object_;
     Park ended = park(deadline_, interruptible_, outside_);
     if (waiter.woken.load(std::memory_order_acquire)) return WaitResult::woken;
     if (ended == Park::timed_out) return WaitResult::timed_out;
@@ -54,6 +55,7 @@ WaitResult LotHost::sleep_beside_siblings(LotWaiter& waiter) {
     if (wait.timed_out()) return WaitResult::timed_out;
     if (wait.word_changed()) return WaitResult::interrupted;
     if (wait.let_siblings_run()) continue;
+    roost::self.waits_in = object_;
     Park ended = wait.park(interruptible_);
     if (waiter.woken.load(std::memory_order_acquire)) return WaitResult::woken;
     if (ended == Park::interrupted) return WaitResult::interrupted;

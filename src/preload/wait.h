@@ -39,6 +39,9 @@ class LotHost {
   explicit LotHost(OutsideWord& outside)
       : deadline_(nullptr), outside_(&outside), interruptible_(true), cancellable_(false) {}
 
+  // What a trace calls it: the kind of the object.
+  void waits_for(const char* object) { object_ = object; }
+
   ThreadIndex self() const { return can_park() ? roost::self.index : kNoThread; }
   WaitResult sleep(LotWaiter& waiter);
   void await_signal(LotWaiter& waiter);
@@ -49,6 +52,7 @@ class LotHost {
   WaitResult sleep_beside_siblings(LotWaiter& waiter);
 
   const Deadline* deadline_;
+  const char* object_ = nullptr;
   OutsideWord* outside_ = nullptr;
   bool interruptible_;
   bool cancellable_;
@@ -69,9 +73,10 @@ inline Deadline deadline_of(const timespec* at, clockid_t clock) {
 
 // Runs libc's blocking call with the core given away, and gets a core again before returning; also
 // when the thread is cancelled inside. For any thread: unmanaged ones just make the call, and so do
-// children that share the parent's memory (vfork), whose core this is not.
+// children that share the parent's memory (vfork), whose core this is not. `name`: what a trace
+// calls it.
 template <class Call>
-auto without_core(const Call& call) {
+auto without_core(const Call& call, const char* name = __builtin_FUNCTION()) {
   using Result = decltype(call());
   if (!can_park() || !in_managed_process()) return call();
   if (is_light()) let_siblings_go_first();
@@ -79,6 +84,7 @@ auto without_core(const Call& call) {
     const Call* call;
     Result result;
   } frame{&call, Result{}};
+  self.waits_in = name;
   enter_external();
   roost_call_cancellable(
       [](void* data) {
@@ -93,7 +99,7 @@ auto without_core(const Call& call) {
 // The same for a call that does the same in any thread of the process: if the calling light thread
 // has siblings, a helper makes it, and they run meanwhile.
 template <class Call>
-auto without_core_anywhere(const Call& call) {
+auto without_core_anywhere(const Call& call, const char* name = __builtin_FUNCTION()) {
   using Result = decltype(call());
   if (is_light() && can_park() && in_managed_process() && let_siblings_go_first()) {
     struct Frame {
@@ -106,16 +112,16 @@ auto without_core_anywhere(const Call& call) {
     };
     if (run_errand(run, &frame)) return frame.result;
   }
-  return without_core(call);
+  return without_core(call, name);
 }
 
 // Runs libc's call that makes a child, without the core until the child has its image. The child
 // inherits the affinity and may be unmanaged, so that is the whole instance's meanwhile.
 template <class Call>
-auto make_child(const Call& call) {
+auto make_child(const Call& call, const char* name = __builtin_FUNCTION()) {
   bool managed = self.record && in_managed_process();
   if (managed) unpin_self();
-  auto result = without_core(call);
+  auto result = without_core(call, name);
   if (managed) repin_self();
   return result;
 }

@@ -218,6 +218,7 @@ void* keeper_main(void*) {
   if (closed < 0) return nullptr;  // before Linux 5.9: others of the instance may still watch
   segment->processes[process].keeper_tid.store(os::gettid(), std::memory_order_relaxed);
   unpin_self();
+  trace::thread_begins();
   for (pollfd& polled : pidfds) polled = {-1, 0, 0};
   follow_until_leader();
   lead();

@@ -9,6 +9,8 @@
 //   void wake(ThreadRecord<W>&)                  futex wake of a granted sleeper
 //   void pin(ThreadRecord<W>&, CoreIndex)        kernel affinity of a sleeping thread
 //   void relax(unsigned spins)                   inside a lock's spin
+// and may have
+//   void note(trace::Kind, const ThreadRecord<W>*, CoreIndex)  what happens, for a trace
 // Costs: a hand-off to a thread of the own queue takes one lock that is normally uncontended, and
 // touches lines of this core, the two threads and a read-mostly mask word.
 #pragma once
@@ -16,6 +18,7 @@
 #include <algorithm>
 
 #include "sched/ready_queues.h"
+#include "trace/event.h"
 
 namespace roost {
 
@@ -32,6 +35,7 @@ class Ledger : public ReadyQueues<W, Os> {
   // A READY thread in the caller's hands gets a core if one is free, else a place in a queue.
   void make_ready(ThreadIndex thread) {
     Record& record = t_.threads[thread];
+    note(trace::Kind::ready, &record, record.last_core);
     PolicyContext context = context_now();
     record.ready_ns = context.now;
     CoreView cores = view();
@@ -64,6 +68,7 @@ class Ledger : public ReadyQueues<W, Os> {
         t_.policy->core_idle(context, core, ended, cores);
       }
       bool aside = is_contended(core);
+      note(trace::Kind::idle, nullptr, core);
       if (!aside) set_bit(t_.idle, core);
       t_.cores[core].owner.store(0, std::memory_order_release);
       // [idle-1] the free core before the look at queues; [contended-1] and at whether it is still
@@ -115,6 +120,7 @@ class Ledger : public ReadyQueues<W, Os> {
       requeue_front(core, next);
       return YieldResult::lost_core;
     }
+    note(trace::Kind::yielded, &record, core);
     ++record.counters.yields;
     record.ready_ns = context.now;
     enqueue(core, self);
@@ -148,6 +154,7 @@ class Ledger : public ReadyQueues<W, Os> {
                                               std::memory_order_relaxed)) {
       return false;
     }
+    note(sleeps ? trace::Kind::rescued : trace::Kind::shared, &record, core);
     t_.cores[core].owner.store(kClaimedCore | os_.self(), std::memory_order_release);
     ++(sleeps ? record.counters.rescues : record.counters.shares);
     release(core);
@@ -233,6 +240,10 @@ class Ledger : public ReadyQueues<W, Os> {
     }
   }
 
+  void note(trace::Kind kind, const Record* thread, CoreIndex core) {
+    if constexpr (requires { os_.note(kind, thread, core); }) os_.note(kind, thread, core);
+  }
+
   // The core whose owner word a granter had set to `thread` when it died.
   CoreIndex core_named_for(ThreadIndex thread) const {
     for (CoreIndex core = 0; core < t_.n_cores; ++core) {
@@ -261,6 +272,7 @@ class Ledger : public ReadyQueues<W, Os> {
     Record& record = t_.threads[self];
     if (leave_core(record, ready_in_hands_of(party_of_thread(self))) == kNoCore)
       return YieldResult::lost_core;
+    note(trace::Kind::yielded, &record, core);
     ++record.counters.yields;
     record.ready_ns = os_.now();
     CoreIndex home = beside_contended(core);
@@ -473,6 +485,7 @@ class Ledger : public ReadyQueues<W, Os> {
   void give(const PolicyContext& context, CoreIndex core, ThreadIndex thread) {
     CoreSlot<W>& slot = t_.cores[core];
     Record& record = t_.threads[thread];
+    note(trace::Kind::granted, &record, core);
     slot.passes.store(slot.passes.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
     slot.owner.store(thread + 1, std::memory_order_release);
     record.granted_ns = context.now;

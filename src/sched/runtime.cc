@@ -10,6 +10,7 @@
 #include "sched/keeper.h"
 #include "sched/policy_file.h"
 #include "sched/runtime_os.h"
+#include "sched/runtime_trace.h"
 
 namespace roost {
 
@@ -184,6 +185,7 @@ Park wait_for_grant(const Deadline* deadline, bool interruptible, OutsideWord* o
     interruptible = false;
     outside = nullptr;
   }
+  note_runs();
   CoreIndex core = core_of(record.state.load(std::memory_order_relaxed));
   if (record.pinned_to != core) os_slot.get().pin(record, core);
   return result;
@@ -231,7 +233,7 @@ void acquire_core() {
   self.loose = self.loose && self.record->pinned_to == kNoCore;
   if (self.loose) prefer_current_core();
   make_self_ready();
-  if (self.loose && has_core()) return;
+  if (self.loose && has_core()) return note_runs();
   wait_for_grant(nullptr, false);
   self.loose = false;
 }
@@ -383,6 +385,7 @@ int runtime_start(const SegmentConfig& config, const LibcThreads& libc) {
 }
 
 void runtime_after_fork() {
+  trace::after_fork();
   if (!active) return;
   // The parent's slot, record and keeper are not ours; the mapping may be dropped and made anew.
   self.record = nullptr;
@@ -448,6 +451,8 @@ bool thread_attach() {
   }
   self.index = index;
   self.record = &record;
+  trace::thread_begins();
+  trace::record({.kind = trace::Kind::attached});
   self.parked = true;
   hold_ready(record, party_of_thread(index));
   acquire_core();
@@ -460,6 +465,7 @@ void thread_detach() {
   {
     Critical critical;
     CoreIndex core = RuntimeLedger::leave_core(*self.record, State::detached);
+    note_left(trace::Kind::ended, core);
     if (core != kNoCore) ledger_slot.get().release(core, true);
     self.record = nullptr;
     self.index = kNoThread;
@@ -476,8 +482,10 @@ static Park park(const Deadline* deadline, bool interruptible, OutsideWord* outs
     BlockResult begun = begin_block(record);
     if (begun.block == Block::permit) {
       self.parked = false;
+      self.waits_in = nullptr;
       return Park::woken;
     }
+    note_left(trace::Kind::blocked, begun.block == Block::release ? begun.core : kNoCore);
     if (begun.block == Block::release) ledger_slot.get().release(begun.core, ended);
   }
   if (interruptible) let_nudge_pass();
@@ -536,6 +544,7 @@ void enter_external() {
   {
     Critical critical;
     CoreIndex core = RuntimeLedger::leave_core(*self.record, State::external);
+    note_left(trace::Kind::in_kernel, core);
     if (core != kNoCore) {
       ledger_slot.get().release(core);
       loosen_if_idle(core);

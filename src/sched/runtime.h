@@ -16,6 +16,7 @@
 #include "sched/wait_words.h"
 #include "segment/segment.h"
 #include "topo/cpu_set.h"
+#include "trace/recorder.h"
 
 namespace roost {
 
@@ -74,6 +75,7 @@ void runtime_after_fork();
 // The watchdog's signal has reached the calling thread.
 inline void nudge_arrived() {
   if (self.record) self.record->nudged.store(0, std::memory_order_relaxed);
+  trace::record({.kind = trace::Kind::nudged});
 }
 
 // Before exec, and to undo it if exec fails. [managed]

@@ -4,6 +4,7 @@
 #include "os/sys.h"
 #include "sched/ledger.h"
 #include "topo/cpu_set.h"
+#include "trace/recorder.h"
 
 namespace roost {
 
@@ -30,6 +31,11 @@ class RuntimeOs {
     record.pinned_to = first;
   }
   void relax(unsigned spins) { RealWorld::relax(spins); }
+  void note(trace::Kind kind, const ThreadRecord<RealWorld>* thread, CoreIndex core) {
+    if (!trace::recorded()) return;
+    auto tid = thread ? thread->tid.load(std::memory_order_relaxed) : 0;
+    trace::record({.kind = kind, .core = core, .a = static_cast<std::uint64_t>(tid)});
+  }
 
  private:
   struct CoreRange {

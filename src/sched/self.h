@@ -29,6 +29,7 @@ struct Self {
   std::uint8_t idle_waits = 0;     // waits in the kernel in a row for which its core was idle
   std::uint16_t hand_offs = 0;     // grants slept for, counted round (leave_kernel_a_moment)
   std::uint8_t polls_waited = 0;   // of poll and its kind in a row
+  const char* waits_in = nullptr;  // what it is about to wait for, for a trace
   const void* give_way = nullptr;  // a mutex this thread may not take again before those who wait
   std::uint32_t n_deferred = 0;
   DeferredWake deferred[16] = {};

@@ -1,0 +1,69 @@
+// Makes, locks and removes folders of rings.
+#include "cli/trace_folder.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+
+#include "cli/error.h"
+
+namespace roost::cli {
+namespace {
+
+constexpr const char* kFolder = "/dev/shm";
+// No instance's name begins so.
+std::string own_prefix() { return fmt::format("roost.trace-{}-", geteuid()); }
+
+}  // namespace
+
+RingFolder::RingFolder() : path_(fmt::format("{}/{}XXXXXX", kFolder, own_prefix())) {
+  if (!mkdtemp(path_.data()))
+    die(kCannotRun, "there is no place for a recording in {}: {}", kFolder, std::strerror(errno));
+  lock_ = open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (lock_ >= 0) flock(lock_, LOCK_EX | LOCK_NB);
+}
+
+RingFolder::~RingFolder() {
+  std::error_code error;
+  std::filesystem::remove_all(path_, error);
+  // A thread may just have begun, and made its ring meanwhile.
+  if (error) std::filesystem::remove_all(path_, error);
+  if (lock_ >= 0) close(lock_);
+}
+
+std::vector<std::string> own_ring_folders() {
+  std::vector<std::string> paths;
+  std::string prefix = own_prefix();
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(kFolder, error)) {
+    struct stat status;
+    if (entry.path().filename().string().starts_with(prefix) &&
+        lstat(entry.path().c_str(), &status) == 0 && S_ISDIR(status.st_mode) &&
+        status.st_uid == geteuid())
+      paths.push_back(entry.path().string());
+  }
+  std::sort(paths.begin(), paths.end());
+  return paths;
+}
+
+int clean_ring_folder(const std::string& path) {
+  int fd = open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+  if (fd < 0) return -errno;
+  int result = 0;
+  if (flock(fd, LOCK_EX | LOCK_NB) == 0) {
+    std::error_code error;
+    std::filesystem::remove_all(path, error);
+    result = error ? -error.value() : 1;
+  }
+  close(fd);
+  return result;
+}
+
+}  // namespace roost::cli
