@@ -70,6 +70,19 @@ void set_handout(LoopState& loop, Schedule schedule, std::uint64_t chunk, std::u
   loop.next = 0;  // it has not been handed out
 }
 
+// What it is to a tool.
+ompt::Work work_of(const LoopPlan& plan, Schedule schedule) {
+  if (plan.work != ompt::Work::loop) return plan.work;
+  switch (schedule) {
+    case Schedule::dynamic:
+      return ompt::Work::loop_dynamic;
+    case Schedule::guided:
+      return ompt::Work::loop_guided;
+    default:
+      return ompt::Work::loop_static;
+  }
+}
+
 bool next_guided(LoopState& loop) {
   std::atomic<std::uint64_t>& next = loop.workshare->next;
   std::uint64_t low = next.load(std::memory_order_relaxed);
@@ -103,7 +116,6 @@ bool next_cyclic(LoopState& loop) {
 void begin_loop(Member& member, const LoopPlan& plan) {
   LoopState& loop = member.loop;
   if (__builtin_expect(loop.workshare != nullptr, 0)) leave_workshare(member);  // it was cancelled
-  ompt::work_begins(member, plan.work, plan.trip);
   Team& team = *member.team;
   loop.first = plan.first;
   loop.end = plan.end;
@@ -125,6 +137,7 @@ void begin_loop(Member& member, const LoopPlan& plan) {
   }
   Decision by = plan.runtime ? decide(member, loop.workshare, plan.unit)
                              : Decision{plan.schedule, plan.chunk};
+  if (ompt::on()) ompt::work_begins(member, work_of(plan, by.schedule), plan.trip);
   // Where nothing is shared, one iteration at a time is a static loop of chunks.
   if (plan.stepwise && team.size == 1) by = {Schedule::static_, 1};
   set_handout(loop, by.schedule, by.chunk, member.number, plan.stepwise);
