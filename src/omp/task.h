@@ -77,7 +77,6 @@ struct ExplicitTask : Task {
   std::uint8_t memory_class = 0;
   bool in_group_directly = false;  // its parent opened `group`
   bool detachable = false;
-  bool awaited = false;   // its parent waits for it alone
   bool must_run = false;  // even when cancelled: its copies were constructed
   bool again = false;     // an untied task that asked for its next part
   std::uint8_t abi_flags = 0;
