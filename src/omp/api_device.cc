@@ -208,6 +208,7 @@ ROOST_EXPORT int omp_pause_resource_all(int kind) { return omp_pause_resource(ki
 ROOST_EXPORT int __kmpc_pause_resource(int kind) { return omp_pause_resource(kind, 0); }
 
 ROOST_EXPORT int omp_control_tool(int command, int modifier, void* argument) {
+  ompt::Entry entry;
   return ompt::control_tool(command, modifier, argument, __builtin_return_address(0));
 }
 

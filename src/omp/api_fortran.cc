@@ -2,6 +2,7 @@
 // whose default integers have eight bytes.
 #include "omp/api.h"
 #include "omp/export.h"
+#include "omp/ompt.h"
 
 namespace {
 
@@ -111,7 +112,8 @@ ROOST_EXPORT std::int32_t omp_pause_resource_all_(Integer4 kind) {
   return omp_pause_resource_all(*kind);
 }
 ROOST_EXPORT std::int32_t omp_control_tool_(Integer4 command, Integer4 modifier, void* argument) {
-  return omp_control_tool(*command, *modifier, argument);
+  roost::omp::ompt::Entry entry;
+  return roost::omp::ompt::control_tool(*command, *modifier, argument, __builtin_return_address(0));
 }
 
 ROOST_EXPORT void omp_fulfill_event_(const std::uintptr_t* event) { omp_fulfill_event(*event); }

@@ -59,7 +59,7 @@ inline LoopPlan gomp_plan_ull(bool up, Ull start, Ull end, Ull step, long schedu
 template <class T>
 bool give_chunk(Member& member, T* low, T* high) {
   const LoopState& loop = member.loop;
-  ompt::chunk(member);
+  ompt::chunk(member, member.loop.low, member.loop.high);
   // Both are of 64 bits. NOLINTBEGIN(bugprone-misplaced-widening-cast)
   *low = static_cast<T>(loop.first + loop.low * loop.step);
   *high = static_cast<T>(loop.high == loop.trip ? loop.end : loop.first + loop.high * loop.step);

@@ -74,6 +74,7 @@ void taskloop(const GompBody& body, unsigned flags, std::uint64_t wanted, int pr
   bool undeferred = !(flags & kGompIf) || current.final_;
   std::int32_t urgency = gomp_priority(flags, priority);
   auto at = static_cast<std::uint64_t>(loop.start);
+  std::uint64_t done = 0;
   for (std::uint64_t i = 0; i < cuts.tasks; ++i) {
     std::uint64_t length = cuts.each + (i < cuts.longer);
     if (cuts.last && i + 1 == cuts.tasks) length = cuts.last;
@@ -84,6 +85,8 @@ void taskloop(const GompBody& body, unsigned flags, std::uint64_t wanted, int pr
     part->begin = static_cast<T>(at);
     at += length * static_cast<std::uint64_t>(loop.step);
     part->end = static_cast<T>(at);
+    event.next_task(done, length);
+    done += length;
     // The last task ends where the loop does: lastprivate is told by that.
     if (undeferred) {
       run_undeferred(member, task);

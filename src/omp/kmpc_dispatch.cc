@@ -89,7 +89,7 @@ std::int32_t dispatch_next(std::int32_t* last, T* lower, T* upper, std::make_sig
     ompt::work_ends(member);
     return 0;  // *last still says whether the member's last chunk was the loop's
   }
-  ompt::chunk(member);
+  ompt::chunk(member, loop.low, loop.high);
   *lower = static_cast<T>(loop.first + loop.low * loop.step);
   *upper = static_cast<T>(loop.first + (loop.high - 1) * loop.step);
   if (step) *step = static_cast<std::make_signed_t<T>>(loop.step);

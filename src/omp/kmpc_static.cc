@@ -134,7 +134,16 @@ ompt::Work work_of(const Ident* where, std::int32_t kind) {
   std::int32_t flags = where ? where->flags : 0;
   if (flags & kSections) return ompt::Work::sections;
   bool distribute = flags & kDistribute || kind == kKmpDistribute || kind == kKmpDistributeChunked;
-  return distribute ? ompt::Work::distribute : ompt::Work::loop;
+  return distribute ? ompt::Work::distribute : ompt::Work::loop_static;
+}
+
+// Tells a tool which iterations, of all from `first` on, the caller begins with.
+template <class T>
+void tell_first_chunk(Member& member, const Bounds<T>& bounds, T first) {
+  std::uint64_t count = bounds.trip();
+  if (!count) return;
+  std::uint64_t low = trip_count_to(first, *bounds.lower, bounds.up(), bounds.step64()) - 1;
+  ompt::chunk(member, low, low + count);
 }
 
 template <class T>
@@ -142,6 +151,7 @@ void for_static_init(const Ident* where, std::int32_t schedule, Bounds<T> bounds
                      std::int64_t chunk) {
   Member& member = self();
   std::int32_t kind = kmp_schedule(schedule).kind;
+  T first = *bounds.lower;
   if (ompt::on()) ompt::work_begins(member, work_of(where, kind), bounds.trip());
   if (kind == kKmpDistribute || kind == kKmpDistributeChunked) {
     kind -= kKmpDistribute - kKmpStatic;
@@ -149,6 +159,7 @@ void for_static_init(const Ident* where, std::int32_t schedule, Bounds<T> bounds
   } else {
     give_part(bounds, kind, member.team->size, member.number, chunk);
   }
+  if (ompt::on()) tell_first_chunk(member, bounds, first);
 }
 
 // Both at once: a block for each league, within which the members divide. `upper_of_league`: the
@@ -158,11 +169,13 @@ void dist_for_static_init(std::int32_t schedule, Bounds<T> bounds, T* upper_of_l
                           std::int64_t chunk) {
   Member& member = self();
   if (ompt::on()) ompt::work_begins(member, ompt::Work::distribute, bounds.trip());
+  T first = *bounds.lower;
   std::int32_t last = 0;
   Bounds<T> of_league = bounds;
   of_league.last = &last;
   give_part(of_league, kKmpStatic, member.team->league_size, member.team->league, 1);
   *upper_of_league = *bounds.upper;
+  if (ompt::on()) tell_first_chunk(member, bounds, first);
   give_part(bounds, kmp_schedule(schedule).kind, member.team->size, member.number, chunk);
   if (bounds.last) *bounds.last = *bounds.last && last;
 }

@@ -10,6 +10,8 @@ namespace {
 // kmp_depend_info's flags; out is set for inout too.
 enum : std::uint8_t { kIn = 1, kOut = 2, kMutex = 4, kInoutset = 8, kAllMemory = 0x80 };
 
+constexpr std::intptr_t kAllAddresses = -1;
+
 class KmpDependences final : public Dependences {
  public:
   KmpDependences(std::int32_t count, const KmpDependInfo* list, std::int32_t more_count,
@@ -23,9 +25,11 @@ class KmpDependences final : public Dependences {
     const KmpDependInfo& info = i < count_ ? list_[i] : more_[i - count_];
     Dependence dependence;
     dependence.address = reinterpret_cast<const void*>(info.address);
-    if (info.flags & kAllMemory) {
+    // Compilers write it in either of two ways, and neither tells out from inout.
+    if (info.flags & kAllMemory || info.address == kAllAddresses) {
       dependence.all_memory = true;
-      dependence.said = ompt::DependenceKind::inout_all_memory;
+      dependence.address = nullptr;
+      dependence.said = ompt::DependenceKind::out_all_memory;
     } else if (info.flags & kInoutset) {
       dependence.kind = DependKind::inoutset;
       dependence.said = ompt::DependenceKind::inoutset;
@@ -48,7 +52,7 @@ void run_kmp(ExplicitTask& record, Member& member) {
   KmpTask* task = kmp_task_of(record);
   if (cancellation() && is_cancelled(record)) {
     ompt::discarded(record);
-  } else {
+  } else if (task->routine) {  // else taskwait with depend and nowait
     ompt::UserCode code;
     // An untied task hands itself over before each of its parts but the first, and returns. It goes
     // on here: untied tasks need not change threads.
@@ -59,8 +63,6 @@ void run_kmp(ExplicitTask& record, Member& member) {
   }
   if (record.abi_flags & kKmpDestructors) task->destructors(member.gtid, task);
 }
-
-std::int32_t nothing(std::int32_t, KmpTask*) { return 0; }
 
 }  // namespace
 
@@ -151,7 +153,7 @@ ROOST_EXPORT void __kmpc_omp_taskwait_deps_51(Ident*, std::int32_t, std::int32_t
     taskwait_for(member, dependences);
     return;
   }
-  submit_kmp_task(member, create_kmp_task(member, kKmpTied, sizeof(KmpTask), 0, nothing),
+  submit_kmp_task(member, create_kmp_task(member, kKmpTied, sizeof(KmpTask), 0, nullptr),
                   &dependences);
 }
 

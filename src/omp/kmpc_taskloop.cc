@@ -68,6 +68,7 @@ void taskloop(KmpTask* pattern, bool deferred, std::uint64_t* lower, std::uint64
     Cut cuts = cut(n, chunks, wanted, strict, member.team->size);
     auto lower_at = reinterpret_cast<char*>(lower) - reinterpret_cast<char*>(pattern);
     auto upper_at = reinterpret_cast<char*>(upper) - reinterpret_cast<char*>(pattern);
+    std::uint64_t done = 0;
     for (std::uint64_t i = 0; i < cuts.tasks; ++i) {
       std::uint64_t length = cuts.each + (i < cuts.longer);
       bool is_last = i + 1 == cuts.tasks;
@@ -78,6 +79,8 @@ void taskloop(KmpTask* pattern, bool deferred, std::uint64_t* lower, std::uint64
       *reinterpret_cast<std::uint64_t*>(reinterpret_cast<char*>(task) + upper_at) = end;
       if (duplicate) duplicate(task, pattern, is_last);
       first = end + static_cast<std::uint64_t>(step);
+      event.next_task(done, length);
+      done += length;
       if (deferred) {
         submit_kmp_task(member, task);
       } else {

@@ -70,7 +70,11 @@ ROOST_EXPORT void __kmpc_set_thread_limit(Ident*, std::int32_t, std::int32_t lim
 // Hints for devices.
 ROOST_EXPORT void __kmpc_push_target_tripcount(Ident*, std::int64_t, std::uint64_t) {}
 ROOST_EXPORT void __kmpc_push_target_tripcount_mapper(Ident*, std::int64_t, std::uint64_t) {}
-// What libomptarget asks: disabled, default, mandatory.
+// What libomptarget asks: whether the current task may be suspended while a device works for it.
+// The host alone has tasks here.
+ROOST_EXPORT bool __kmpc_omp_has_task_team(std::int32_t) { return false; }
+ROOST_EXPORT void** __kmpc_omp_get_target_async_handle_ptr(std::int32_t) { return nullptr; }
+// The same: disabled, default, mandatory.
 ROOST_EXPORT int __kmpc_get_target_offload() {
   switch (settings().offload) {
     case Settings::Offload::disabled:

@@ -22,6 +22,9 @@ Decision decide(Member& member, Workshare* workshare, std::uint32_t unit) {
   const Icvs& icvs = member.task->icvs;
   auto chunk = icvs.chunk > 0 ? static_cast<std::uint64_t>(icvs.chunk) : 0;
   if (chunk > kMostChunks >> 8) chunk = kMostChunks >> 8;
+  // Chunks of one iteration, which are the default where a schedule has a least size, grow, too.
+  bool shares_chunks = icvs.schedule == Schedule::dynamic || icvs.schedule == Schedule::guided;
+  if (!chunk && unit > 1 && shares_chunks) chunk = 1;
   chunk *= unit;
   if (!workshare) return {icvs.schedule, chunk};
   std::uint64_t word = workshare->decided.load(std::memory_order_relaxed);
@@ -70,6 +73,19 @@ void set_handout(LoopState& loop, Schedule schedule, std::uint64_t chunk, std::u
   loop.next = 0;  // it has not been handed out
 }
 
+// What it is to a tool.
+ompt::Work work_of(const LoopPlan& plan, Schedule schedule) {
+  if (plan.work != ompt::Work::loop) return plan.work;
+  switch (schedule) {
+    case Schedule::dynamic:
+      return ompt::Work::loop_dynamic;
+    case Schedule::guided:
+      return ompt::Work::loop_guided;
+    default:
+      return ompt::Work::loop_static;
+  }
+}
+
 bool next_guided(LoopState& loop) {
   std::atomic<std::uint64_t>& next = loop.workshare->next;
   std::uint64_t low = next.load(std::memory_order_relaxed);
@@ -103,7 +119,6 @@ bool next_cyclic(LoopState& loop) {
 void begin_loop(Member& member, const LoopPlan& plan) {
   LoopState& loop = member.loop;
   if (__builtin_expect(loop.workshare != nullptr, 0)) leave_workshare(member);  // it was cancelled
-  ompt::work_begins(member, plan.work, plan.trip);
   Team& team = *member.team;
   loop.first = plan.first;
   loop.end = plan.end;
@@ -125,6 +140,12 @@ void begin_loop(Member& member, const LoopPlan& plan) {
   }
   Decision by = plan.runtime ? decide(member, loop.workshare, plan.unit)
                              : Decision{plan.schedule, plan.chunk};
+  if (ompt::on()) ompt::work_begins(member, work_of(plan, by.schedule), plan.trip);
+  // Blocks end where a unit does.
+  if (plan.unit > 1 && !by.chunk && by.schedule != Schedule::dynamic && plan.trip) {
+    std::uint64_t share = (plan.trip - 1) / team.size + 1;
+    by = {Schedule::static_, (share - 1) / plan.unit * plan.unit + plan.unit};
+  }
   // Where nothing is shared, one iteration at a time is a static loop of chunks.
   if (plan.stepwise && team.size == 1) by = {Schedule::static_, 1};
   set_handout(loop, by.schedule, by.chunk, member.number, plan.stepwise);

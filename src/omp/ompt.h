@@ -302,7 +302,7 @@ namespace slow {
 void work_begins(Member& member, Work work, std::uint64_t count);
 void work_ends(Member& member);
 void work_skipped(Member& member, Work work);
-void chunk(Member& member);
+void chunk(Member& member, std::uint64_t low, std::uint64_t high);
 void masked(Member& member, Endpoint endpoint);
 }  // namespace slow
 
@@ -319,9 +319,9 @@ inline void work_ends(Member& member) {
 inline void work_skipped(Member& member, Work work) {
   if (on()) slow::work_skipped(member, work);
 }
-// It got the chunk of `member.loop`.
-inline void chunk(Member& member) {
-  if (on()) slow::chunk(member);
+// It got a chunk of the loop it is in: iterations low to high - 1.
+inline void chunk(Member& member, std::uint64_t low, std::uint64_t high) {
+  if (on()) slow::chunk(member, low, high);
 }
 inline void masked(Member& member, Endpoint endpoint) {
   if (on()) slow::masked(member, endpoint);
@@ -338,9 +338,14 @@ class Taskloop {
   }
   Taskloop(const Taskloop&) = delete;
   Taskloop& operator=(const Taskloop&) = delete;
+  // What the task that is submitted next is given.
+  void next_task(std::uint64_t first, std::uint64_t count) {
+    if (__builtin_expect(member_ != nullptr, 0)) task(first, count);
+  }
 
  private:
   void begin(Member& member, std::uint64_t count);
+  void task(std::uint64_t first, std::uint64_t count);
   void end();
   Member* member_ = nullptr;
   std::uint64_t count_;

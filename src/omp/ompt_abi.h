@@ -104,9 +104,19 @@ enum class Work : int {
   distribute = 6,
   taskloop = 7,
   scope = 8,
+  loop_static = 10,
+  loop_dynamic = 11,
+  loop_guided = 12,
+  loop_other = 13,
 };
 
-enum class Dispatch : int { iteration = 1, section = 2, chunk = 3 };
+enum class Dispatch : int {
+  iteration = 1,
+  section = 2,
+  loop_chunk = 3,
+  taskloop_chunk = 4,
+  distribute_chunk = 5,
+};
 // What `instance` of a chunk points to.
 struct DispatchChunk {
   std::uint64_t start;
@@ -131,6 +141,7 @@ enum class DependenceKind : int {
   inout = 3,
   mutexinoutset = 4,
   inoutset = 7,
+  out_all_memory = 34,
   inout_all_memory = 35,
 };
 struct Dependence {

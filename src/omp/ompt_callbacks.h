@@ -58,6 +58,9 @@ Callback<Function> callback(Event event) {
 
 // Whether a tool is active, and not the trace alone.
 bool has_tool();
+// The member goes on to a chunk, in `task`.
+void tell_chunk(const Member& member, Data& task, Dispatch kind, DispatchChunk chunk);
+
 // What the lookup function finds (omp/ompt_entry.cc).
 AnyFunction look_up(const char* name);
 // ompt_get_unique_id.
@@ -72,6 +75,11 @@ inline Member* current_member() { return static_cast<Member*>(ult::here.local); 
 
 inline Data* parallel_of(const Member& member) { return member.team->tool.parallel; }
 inline Data* task_of(const Member& member) { return &member.task->tool.data; }
+// At work in a parallel region, though it may have one member alone, or outside all.
+inline State working(const Team& team) {
+  return team.level && !team.region.league ? State::work_parallel : State::work_serial;
+}
+inline bool is_loop(Work work) { return work == Work::loop || work >= Work::loop_static; }
 inline std::uint64_t wait_id_of(const void* lock) { return reinterpret_cast<std::uintptr_t>(lock); }
 // What a task is, apart from how it was created.
 int flags_of(const Task& task);

@@ -176,7 +176,8 @@ int get_task_memory(void** address, std::size_t* bytes, int) {
   return 0;
 }
 
-int get_proc_id() { return sched_getcpu(); }
+// Of threads that OpenMP does not know, nothing is told.
+int get_proc_id() { return thread_data() ? sched_getcpu() : -1; }
 
 // No target regions are told of.
 int get_target_info(std::uint64_t*, std::uint64_t*, std::uint64_t*) { return 0; }

@@ -11,7 +11,10 @@ namespace roost::omp::ompt {
 
 struct TaskState {
   Data data;
-  Frame frame;
+  union {
+    Frame frame;
+    DispatchChunk chunk;  // before it begins: of a taskloop's; no iterations: it is none
+  };
   Task* below;  // on whose stack it is executed; explicit tasks alone
 };
 
@@ -21,7 +24,8 @@ struct MemberState {
   State state = State::work_serial;
   Work work = Work::none;  // the worksharing region it is in
   std::uint64_t work_count = 0;
-  bool yields = false;  // it is in a taskyield
+  bool yields = false;            // it is in a taskyield
+  DispatchChunk next_chunk = {};  // of the taskloop's task that it creates next
 };
 
 struct TeamState {

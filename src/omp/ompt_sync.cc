@@ -55,9 +55,7 @@ void taskgroup_begins(Member& member) {
 
 void reduction(Member& member, Endpoint endpoint) {
   tell_sync(Event::reduction, Sync::reduction, endpoint, member);
-  member.tool.state = endpoint == Endpoint::begin     ? State::work_reduction
-                      : member.team->active_level > 0 ? State::work_parallel
-                                                      : State::work_serial;
+  member.tool.state = endpoint == Endpoint::begin ? State::work_reduction : working(*member.team);
 }
 
 void flush(const void* code) {

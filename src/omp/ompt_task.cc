@@ -36,19 +36,24 @@ namespace slow {
 void task_created(Member& member, ExplicitTask& task, const omp::Dependences* dependences,
                   bool undeferred) {
   task.tool = {};
+  task.tool.chunk = member.tool.next_chunk;
+  member.tool.next_chunk = {};
   int flags = flags_of(task) | (undeferred ? kUndeferred : 0);
   tell_created(member, task.tool.data, flags, dependences != nullptr);
   if (dependences) tell_dependences(task.tool.data, *dependences);
 }
 
 void task_begins(Member& member, ExplicitTask& task) {
+  DispatchChunk chunk = task.tool.chunk;
+  task.tool.frame = {};
   task.tool.below = member.task;
   task.outer_state =
       static_cast<std::uint8_t>(member.tool.state);  // at work, or waiting: below 256
   TaskStatus status = member.tool.yields ? TaskStatus::yield : TaskStatus::switched;
   member.tool.yields = false;
-  member.tool.state = member.team->active_level ? State::work_parallel : State::work_serial;
+  member.tool.state = working(*member.team);
   tell_schedule(task_of(member), status, &task.tool.data);
+  if (chunk.iterations) tell_chunk(member, task.tool.data, Dispatch::taskloop_chunk, chunk);
 }
 
 void task_ends(Member& member, ExplicitTask& task) {

@@ -17,10 +17,6 @@ void thread_begins(ThreadKind kind) {
   if (auto tell = callback<ThreadBegin>(Event::thread_begin)) tell(kind, &thread.data);
 }
 
-State working(const Team& team) {
-  return team.active_level ? State::work_parallel : State::work_serial;
-}
-
 // Two tasks of one OS thread, each with a stack of its own, one of which waits.
 void strands_switch(void* from, void* to) {
   auto tell = callback<TaskSchedule>(Event::task_schedule);

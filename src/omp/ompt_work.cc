@@ -11,6 +11,14 @@ void tell_work(Work work, Endpoint endpoint, const Member& member, std::uint64_t
 
 }  // namespace
 
+void tell_chunk(const Member& member, Data& task, Dispatch kind, DispatchChunk chunk) {
+  if (auto tell = callback<DispatchCallback>(Event::dispatch)) {
+    Data instance;
+    instance.ptr = &chunk;
+    tell(parallel_of(member), &task, kind, instance);
+  }
+}
+
 namespace slow {
 
 void work_begins(Member& member, Work work, std::uint64_t count) {
@@ -33,13 +41,18 @@ void work_skipped(Member& member, Work work) {
   tell_work(work, Endpoint::end, member, 1);
 }
 
-void chunk(Member& member) {
-  auto tell = callback<DispatchCallback>(Event::dispatch);
-  if (!tell || member.tool.work != Work::loop) return;
-  DispatchChunk bounds = {member.loop.low, member.loop.high - member.loop.low};
-  Data instance;
-  instance.ptr = &bounds;
-  tell(parallel_of(member), task_of(member), Dispatch::chunk, instance);
+void chunk(Member& member, std::uint64_t low, std::uint64_t high) {
+  Work work = member.tool.work;
+  if (work == Work::sections) {
+    // By which section it is, nobody says.
+    auto tell = callback<DispatchCallback>(Event::dispatch);
+    Data instance;
+    instance.ptr = const_cast<void*>(member.tool.code);
+    if (tell) tell(parallel_of(member), task_of(member), Dispatch::section, instance);
+  }
+  if (is_loop(work)) tell_chunk(member, *task_of(member), Dispatch::loop_chunk, {low, high - low});
+  if (work == Work::distribute)
+    tell_chunk(member, *task_of(member), Dispatch::distribute_chunk, {low, high - low});
 }
 
 void masked(Member& member, Endpoint endpoint) {
@@ -53,6 +66,10 @@ void Taskloop::begin(Member& member, std::uint64_t count) {
   member_ = &member;
   count_ = count;
   tell_work(Work::taskloop, Endpoint::begin, member, count);
+}
+
+void Taskloop::task(std::uint64_t first, std::uint64_t count) {
+  member_->tool.next_chunk = {first, count};
 }
 
 void Taskloop::end() { tell_work(Work::taskloop, Endpoint::end, *member_, count_); }

@@ -35,10 +35,12 @@ STUB(GOMP_distribute_static_worksharing) STUB(GOMP_interop)
 
 // ---- LLVM ---------------------------------------------------------------------------------------
 
-STUB(__kmpc_end_record_task) STUB(__kmpc_invoke_task_func) STUB(__kmpc_omp_has_task_team)
-STUB(__kmpc_proxy_task_completed) STUB(__kmpc_proxy_task_completed_ooo)
-STUB(__kmpc_push_num_threads_list) STUB(__kmpc_push_num_threads_list_strict)
-STUB(__kmpc_start_record_task) STUB(__kmpc_taskgraph)
+STUB(__kmpc_calc_original_ivs_rectang) STUB(__kmpc_end_record_task)
+STUB(__kmpc_for_collapsed_init) STUB(__kmpc_invoke_task_func)
+STUB(__kmpc_process_loop_nest_rectang) STUB(__kmpc_proxy_task_completed)
+STUB(__kmpc_proxy_task_completed_ooo) STUB(__kmpc_push_num_threads_list)
+STUB(__kmpc_push_num_threads_list_strict) STUB(__kmpc_start_record_task)
+STUB(__kmpc_task_get_depnode) STUB(__kmpc_task_get_successors) STUB(__kmpc_taskgraph)
 
 }  // extern "C"
 // clang-format on

@@ -28,13 +28,12 @@ void drop_record(ExplicitTask* task, bool complete) {
     bool group_over =
         task->in_group_directly && task->group->trees.fetch_sub(1, std::memory_order_seq_cst) == 1;
     unsigned memory_class = task->memory_class;
-    bool awaited = task->awaited;
     give_memory(MemoryFor::tasks, memory_class, task);
     std::uint64_t less = complete ? Task::kRecord | Task::kChild : Task::kRecord;
     std::uint64_t left = parent->counts.fetch_sub(less, std::memory_order_seq_cst) - less;
     // Those who wait in the parent may be gone, but not its record's memory: at worst they are
     // woken in vain.
-    if (group_over || (complete && (awaited || !Task::children_in(left)))) {
+    if (group_over || (complete && !Task::children_in(left))) {
       parent->childless.wake_all();
     }
     if (Task::records_in(left)) return;
@@ -57,9 +56,8 @@ void complete_task(ExplicitTask& task, Member* executor) {
     return;
   }
   Task* parent = task.parent;
-  bool awaited = task.awaited;
   std::uint64_t left = parent->counts.fetch_sub(Task::kChild, std::memory_order_seq_cst) - 1;
-  if (awaited || !Task::children_in(left)) parent->childless.wake_all();
+  if (!Task::children_in(left)) parent->childless.wake_all();
   if (Task::records_in(task.counts.fetch_sub(Task::kRecord, std::memory_order_acq_rel)) == 1)
     drop_record(&task, false);
 }
@@ -121,13 +119,6 @@ void run_body(Member& member, ExplicitTask& task) {
   member.task = before;
 }
 
-// The wait for an undeferred task's event.
-void await_event(Member& member, ExplicitTask& task) {
-  wait_in_task(member, [&] { return !task.holds.load(std::memory_order_seq_cst); });
-  if (Task::records_in(task.counts.fetch_sub(Task::kRecord, std::memory_order_acq_rel)) == 1)
-    drop_record(&task, false);
-}
-
 }  // namespace
 
 void* payload(ExplicitTask& task, std::size_t alignment) {
@@ -159,7 +150,6 @@ ExplicitTask& create_task(Member& member, std::size_t bytes) {
   task.memory_class = static_cast<std::uint8_t>(index);
   task.in_group_directly = false;
   task.detachable = false;
-  task.awaited = false;
   task.must_run = false;
   task.again = false;
   task.abi_flags = 0;
@@ -212,11 +202,7 @@ void run_undeferred(Member& member, ExplicitTask& task) {
 void begin_undeferred(Member& member, ExplicitTask& task) {
   task.undeferred = true;
   ompt::task_created(member, task, nullptr, true);
-  if (task.detachable) {
-    count_task(task);
-    task.awaited = true;
-    task.counts.fetch_add(Task::kRecord, std::memory_order_relaxed);  // for await_event()
-  }
+  if (task.detachable) count_task(task);
   ompt::task_begins(member, task);
   member.task = &task;
 }
@@ -224,12 +210,12 @@ void begin_undeferred(Member& member, ExplicitTask& task) {
 void end_undeferred(Member& member, ExplicitTask& task) {
   ompt::task_ends(member, task);
   member.task = task.parent;
-  if (!task.detachable) {
+  if (task.detachable) {
+    // Its creator goes on when its body is over, and may be who fulfills the event.
+    body_is_over(task, member);
+  } else {
     uncounted_body_is_over(task, member);
-    return;
   }
-  body_is_over(task, member);
-  await_event(member, task);
 }
 
 void make_detachable(ExplicitTask& task) {

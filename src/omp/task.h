@@ -81,7 +81,6 @@ struct ExplicitTask : Task {
   // Written while nobody else knows of it.
   bool in_group_directly : 1 = false;  // its parent opened `group`
   bool detachable : 1 = false;
-  bool awaited : 1 = false;   // its parent waits for it alone
   bool must_run : 1 = false;  // even when cancelled: its copies were constructed
   bool untied : 1 = false;
   bool locks_as_member : 1 = false;  // nestable locks it takes are the member's

@@ -90,7 +90,7 @@ static void events_expected(void) {
   must_be("single, by the others", count_of(ompt_callback_work, ompt_work_single_other, begin),
           ROUNDS * (n - 1));
   if (ours) {
-    must_be("loops", count_of(ompt_callback_work, ompt_work_loop, begin), inner);
+    must_be("loops", loops_of_all_schedules(), inner);
     must_be("barriers at regions' ends",
             count_of(ompt_callback_sync_region, ompt_sync_region_barrier_implicit_parallel, begin),
             3 * inner);

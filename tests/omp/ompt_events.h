@@ -14,6 +14,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+// Names that LLVM's header of version 14 has not.
+enum { LOOP_STATIC = 10, LOOP_DYNAMIC, LOOP_GUIDED, LOOP_OTHER };
+enum { LOOP_CHUNK = 3, TASKLOOP_CHUNK, DISTRIBUTE_CHUNK };
+
 enum { MOST_EVENTS = 1 << 17, MOST_IDS = 1 << 15, DEEPEST = 16 };
 
 typedef struct {
@@ -184,6 +188,12 @@ static inline unsigned long count_of(int what, int kind, int endpoint) {
   for (int i = 0; i < n_events; ++i)
     count += events[i].what == what && (kind < 0 || events[i].kind == kind) &&
              (endpoint < 0 || events[i].endpoint == endpoint);
+  return count;
+}
+static inline unsigned long loops_of_all_schedules(void) {
+  unsigned long count = count_of(ompt_callback_work, ompt_work_loop, ompt_scope_begin);
+  for (int kind = LOOP_STATIC; kind <= LOOP_OTHER; ++kind)
+    count += count_of(ompt_callback_work, kind, ompt_scope_begin);
   return count;
 }
 static int is_barrier(int kind) {

@@ -6,6 +6,7 @@
 // reference: no
 // reason: some answers are this runtime's own
 #include <omp.h>
+#include <pthread.h>
 
 #include "ompt_events.h"
 
@@ -54,6 +55,20 @@ static void the_machine_is_known(void) {
   ompt_id_t region, operation;
   must_be("a target region", (unsigned long)target(&device, &region, &operation), 0);
   must_be("what is not there", look_up("ompt_no_such_function") != NULL, 0);
+}
+
+static void* ask_from_outside(void* argument) {
+  ompt_get_proc_id_t proc = (ompt_get_proc_id_t)function("ompt_get_proc_id");
+  must_be("the CPU of a thread that OpenMP does not know", proc() == -1, 1);
+  ompt_wait_id_t wait;
+  must_be("its state", (unsigned long)get_state(&wait), ompt_state_undefined);
+  return argument;
+}
+
+static void strangers_are_told_nothing(void) {
+  pthread_t stranger;
+  must_be("a thread", (unsigned long)pthread_create(&stranger, NULL, ask_from_outside, NULL), 0);
+  pthread_join(stranger, NULL);
 }
 
 static void callbacks_are_told(void) {
@@ -110,15 +125,14 @@ static void ancestors_are_known(void) {
 static void states_are_right(void) {
   ompt_wait_id_t wait;
   must_be("the initial thread", (unsigned long)get_state(&wait), ompt_state_work_serial);
-  int members = omp_get_max_threads();
-  unsigned long state = members > 1 ? ompt_state_work_parallel : ompt_state_work_serial;
 #pragma omp parallel
   {
-    must_be("a member", (unsigned long)get_state(NULL), state);
+    must_be("a member", (unsigned long)get_state(NULL), ompt_state_work_parallel);
 #pragma omp barrier
-    must_be("a member after a barrier", (unsigned long)get_state(NULL), state);
+    must_be("a member after a barrier", (unsigned long)get_state(NULL), ompt_state_work_parallel);
 #pragma omp critical
-    must_be("a member in a critical region", (unsigned long)get_state(NULL), state);
+    must_be("a member in a critical region", (unsigned long)get_state(NULL),
+            ompt_state_work_parallel);
   }
 }
 
@@ -152,6 +166,7 @@ int main(void) {
   omp_get_max_threads();
   states_have_names();
   the_machine_is_known();
+  strangers_are_told_nothing();
   callbacks_are_told();
   ancestors_are_known();
   states_are_right();

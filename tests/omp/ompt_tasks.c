@@ -19,6 +19,7 @@ enum { TASKWAITS = 1 };
 enum { CHAIN = 10, PARTS = 6 };
 
 static int x, y, sum;
+static atomic_int chunks, iterations;
 
 // Siblings that follow each other by one address, then two that read.
 static void chain(void) {
@@ -69,6 +70,16 @@ static void detached(void) {
     omp_fulfill_event(other);
 #pragma omp taskwait
   }
+}
+
+static void on_dispatch(ompt_data_t* parallel, ompt_data_t* task, ompt_dispatch_t kind,
+                        ompt_data_t instance) {
+  const struct { uint64_t start, count; }* chunk = instance.ptr;
+  must_be("the kind of chunk", kind, TASKLOOP_CHUNK);
+  must_be("whose chunk it is", parallel->value != 0 && task->value != 0, 1);
+  must_be("the chunk is of the loop", chunk->start + chunk->count <= 100, 1);
+  atomic_fetch_add(&chunks, 1);
+  atomic_fetch_add(&iterations, (int)chunk->count);
 }
 
 static void kinds(void) {
@@ -124,11 +135,15 @@ static void events_expected(void) {
     must_be("edges of tasks that wait for none", count_of(ompt_callback_task_dependence, -1, -1),
             0);
   must_be("taskloops", count_of(ompt_callback_work, ompt_work_taskloop, ompt_scope_begin), 1);
+  must_be("chunks of the taskloop", (unsigned long)chunks, PARTS);
+  must_be("iterations in them", (unsigned long)iterations, 100);
   must_be("the sum", (unsigned long)sum, CHAIN + 2 + 100);
 }
 
 int main(void) {
   omp_set_dynamic(0);
+  omp_get_max_threads();
+  WATCH(dispatch, ompt_set_sometimes);
   chain();
   detached();
   kinds();

@@ -21,14 +21,21 @@ enum { CLANG = 0 };
 
 static unsigned long n;
 static int sum;
-static atomic_int chunks, iterations, flushes;
+static atomic_int chunks, iterations, distributed, flushes;
 
 static void on_dispatch(ompt_data_t* parallel, ompt_data_t* task, ompt_dispatch_t kind,
                         ompt_data_t instance) {
   // A chunk, which LLVM's header of version 14 has no name for: where it begins, and its length.
   const struct { uint64_t start, count; }* chunk = instance.ptr;
-  must_be("the kind", kind, 3);
-  must_be("a chunk begins where one may", chunk->start % CHUNK, 0);
+  if (kind == ompt_dispatch_section) return;
+  if (kind == DISTRIBUTE_CHUNK) {
+    must_be("of the one team", chunk->start, 0);
+    must_be("all iterations", chunk->count, TRIP);
+    atomic_fetch_add(&distributed, 1);
+    return;
+  }
+  must_be("the kind", kind, LOOP_CHUNK);
+  must_be("a chunk is of the loop", chunk->start + chunk->count <= TRIP, 1);
   must_be("whose work it is", parallel->value != 0 && task->value != 0, 1);
   atomic_fetch_add(&chunks, 1);
   atomic_fetch_add(&iterations, (int)chunk->count);
@@ -114,11 +121,21 @@ static void teams(void) {
 #pragma omp atomic
     ++sum;
   }
+#pragma omp teams num_teams(1)
+#pragma omp distribute
+  for (int i = 0; i < TRIP; ++i) {
+#pragma omp atomic
+    ++sum;
+  }
 }
 
 static void events_expected(void) {
   const int begin = ompt_scope_begin, work = ompt_callback_work;
-  must_be("loops", count_of(work, ompt_work_loop, begin), (CLANG ? 2 : 1) * n);
+  must_be("static loops", count_of(work, LOOP_STATIC, begin), CLANG ? n : 0);
+  must_be("dynamic loops", count_of(work, LOOP_DYNAMIC, begin), n);
+  must_be("loops of unknown schedule", count_of(work, ompt_work_loop, begin), 0);
+  must_be("distribute", count_of(work, ompt_work_distribute, begin), CLANG);
+  must_be("its chunks", (unsigned long)distributed, CLANG);
   must_be("sections", count_of(work, ompt_work_sections, begin), n);
   must_be("masked", count_of(ompt_callback_masked, -1, begin), CLANG);
   must_be("reductions", count_of(ompt_callback_reduction, -1, begin), CLANG ? n : 0);
@@ -126,17 +143,17 @@ static void events_expected(void) {
   must_be("flushes", (unsigned long)flushes, CLANG ? n : 0);
   must_be("cancellations",
           count_of(ompt_callback_cancel, ompt_cancel_parallel | ompt_cancel_activated, 0), 1);
-  // Of the dynamic loop; a member alone has all of it at once.
-  must_be("chunks", (unsigned long)chunks, n > 1 ? TRIP / CHUNK : 1);
-  must_be("iterations in them", (unsigned long)iterations, TRIP);
+  // Of the dynamic loop, of which a member alone has all at once, and clang's of the static one.
+  must_be("chunks", (unsigned long)chunks, (n > 1 ? TRIP / CHUNK : 1) + (CLANG ? n : 0));
+  must_be("iterations in them", (unsigned long)iterations, (CLANG ? 2 : 1) * TRIP);
   must_be("leagues",
           count_of(ompt_callback_parallel_begin,
                    (int)(ompt_parallel_league | ompt_parallel_invoker_runtime), -1),
-          1);
+          2);
   must_be("initial tasks: the program's, and of each team",
-          count_of(ompt_callback_implicit_task, ompt_task_initial, begin), 3);
-  must_be("regions", count_of(ompt_callback_parallel_begin, -1, -1), 3 + 1 + 2);
-  must_be("the sum", (unsigned long)sum, 2 * TRIP + SECTIONS + 1 + 4);
+          count_of(ompt_callback_implicit_task, ompt_task_initial, begin), 4);
+  must_be("regions", count_of(ompt_callback_parallel_begin, -1, -1), 3 + 2 + 2);
+  must_be("the sum", (unsigned long)sum, 2 * TRIP + SECTIONS + 1 + 4 + TRIP);
 }
 
 int main(void) {

@@ -62,6 +62,14 @@ static int run(int threads) {
       if (stage != 7) wrong = 5;
     }
     pthread_join(thread, 0);
+    // The creator of an undeferred task goes on when the body is over.
+    omp_event_handle_t undeferred;
+    int d = 0;
+#pragma omp task detach(undeferred) if (0) shared(d)
+    d = 1;
+    if (d != 1) wrong = 6;
+    omp_fulfill_event(undeferred);
+#pragma omp taskwait
   }
   return wrong;
 }

@@ -23,6 +23,11 @@ class TooOld(Exception):
     """A newer clang calls what the LLVM runtime that is installed does not have."""
 
 
+def is_too_old(error: BuildError) -> bool:
+    """Whether that is why the linker gave up."""
+    return re.search("undefined reference to `__kmpc", str(error)) is not None
+
+
 @dataclass(frozen=True)
 class Compiler:
     name: str  # as in `// compilers:`, or with the version
@@ -149,7 +154,7 @@ class Builder:
         try:
             return compile_cached(command, sources, output), arguments
         except BuildError as error:
-            if compiler.family == "gcc" or not re.search("undefined reference to `__kmpc", str(error)):
+            if compiler.family == "gcc" or not is_too_old(error):
                 raise
             if not self._ours:
                 raise TooOld from error
