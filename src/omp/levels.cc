@@ -72,7 +72,7 @@ void remember_waiting(const void* function, Waiting waiting) {
 Waiting how_waiting(const void* function) {
   Remembered& place = place_of(function);
   bool known = place.function.load(std::memory_order_relaxed) == function;
-  return known ? place.waiting.load(std::memory_order_relaxed) : Waiting::unknown;
+  return known ? place.waiting.load(std::memory_order_relaxed) : Waiting::unseen;
 }
 
 void inherit_by_level(Icvs& icvs, unsigned level) {

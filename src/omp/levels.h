@@ -19,8 +19,8 @@ bool on_os_threads(const Team& team);
 // seen. Such members had better run all at once, each on a core, or all on one core, where each
 // wait costs a switch between light threads. In between, each would cost one between OS threads.
 // Where they block in libc and nobody sees it, as without Roost, each needs an OS thread of its
-// own.
-enum class Waiting { unknown, spinning, blocking };
+// own. `unseen`: of a region that runs for the first time.
+enum class Waiting { unseen, calm, spinning, blocking };
 void remember_waiting(const void* function, Waiting waiting);
 Waiting how_waiting(const void* function);
 

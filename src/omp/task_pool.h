@@ -9,7 +9,7 @@
 namespace roost::omp {
 
 // Whether the process has ever created an explicit task: workers that are done with their part of a
-// region then stay to help with its tasks.
+// region then stay to help with its tasks, as they do when a region runs for the first time.
 extern constinit std::atomic<bool> tasks_in_use;
 
 // Executes one task of the member's team as that member: its own newest, or another's oldest. False

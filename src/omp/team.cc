@@ -96,8 +96,10 @@ void run_member(ult::Batch* batch, unsigned number) {
   // Those who wait were perhaps suspended before the tasks were queued, and all others that may
   // execute them are gone.
   if (team.pieces.load(std::memory_order_relaxed)) wake_for_tasks(&team);
+  bool stays = watched || (idle_worker &&
+                           (team.may_have_tasks || tasks_in_use.load(std::memory_order_relaxed)));
   arrive_at_end(team);
-  if (watched || (idle_worker && tasks_in_use.load(std::memory_order_relaxed))) {
+  if (stays) {
     ult::here.local = &member;
     stay_and_help(team, member, round);
     if (watched) {
@@ -394,6 +396,7 @@ Team& begin_region(const Region& region) {
     team.remaining.store(size - 1, std::memory_order_relaxed);
     Waiting waiting = how_waiting(region.function);
     team.own_threads = waiting == Waiting::blocking || on_os_threads(team);
+    team.may_have_tasks = waiting == Waiting::unseen;
     if (outer.active_level == 0) {
       ult::count_in(carrier);
     }
@@ -445,6 +448,7 @@ void end_region() {
     for (unsigned i = 0; i < arrival_nodes(team.size); ++i)
       team.barrier.nodes[i].count.store(0, std::memory_order_relaxed);
   if (team.size > 1) {
+    if (team.may_have_tasks) remember_waiting(team.region.function, Waiting::calm);
     if (team.light.load(std::memory_order_relaxed)) {
       if (team.blocks.load(std::memory_order_relaxed)) {
         remember_waiting(team.region.function, Waiting::blocking);

@@ -96,7 +96,8 @@ struct Team : ult::Batch {
   // Where members have OS threads of their own: the worker of member i + 1, counted from 1; 0: none
   // yet. Kept from region to region.
   std::uint16_t* own = nullptr;
-  bool own_threads = false;  // each member is to have an OS thread of its own (omp/levels.h)
+  bool own_threads = false;     // each member is to have an OS thread of its own (omp/levels.h)
+  bool may_have_tasks = false;  // its region runs for the first time: nobody knows
   // Not every member has an OS thread of its own. Settled when those that have may run already.
   std::atomic<bool> light{false};
   const ult::Batch* was_inside = nullptr;  // of the master, before
