@@ -21,12 +21,10 @@ class Deque {
   using Atomic = typename W::template atomic<U>;
 
  public:
-  // By the owner. False when it is full.
+  // By the owner. False when there is no room.
   bool push(T* item) {
     std::int64_t bottom = bottom_.load(std::memory_order_relaxed);
-    // [deque-1] The slot's last item was taken before `top` went past it.
-    std::int64_t top = top_.load(std::memory_order_acquire);
-    if (bottom - top >= static_cast<std::int64_t>(kRoom)) return false;
+    if (bottom >= limit_ && !find_room(bottom)) return false;
     slot(bottom).store(item, std::memory_order_relaxed);
     // [deque-2] Who sees the new bottom sees the item, and what it points to.
     bottom_.store(bottom + 1, std::memory_order_release);
@@ -34,9 +32,9 @@ class Deque {
   }
 
   // By the owner: whether push() would fail. Once it would not, only the owner changes that.
-  bool full() const {
-    return bottom_.load(std::memory_order_relaxed) - top_.load(std::memory_order_acquire) >=
-           static_cast<std::int64_t>(kRoom);
+  bool full() {
+    std::int64_t bottom = bottom_.load(std::memory_order_relaxed);
+    return bottom >= limit_ && !find_room(bottom);
   }
 
   // By the owner: the newest, or null.
@@ -95,12 +93,22 @@ class Deque {
   }
 
  private:
+  // Room for half of the items at once, or none: else an owner that produces faster than thieves
+  // take would pay for each item they take with a look at their `top`, and they for its look.
+  bool find_room(std::int64_t bottom) {
+    // [deque-1] A slot's last item was taken before `top` went past it.
+    std::int64_t top = top_.load(std::memory_order_acquire);
+    if (bottom - top > static_cast<std::int64_t>(kRoom) / 2) return false;
+    limit_ = top + static_cast<std::int64_t>(kRoom);
+    return true;
+  }
   Atomic<T*>& slot(std::int64_t index) {
     return slots_[static_cast<std::uint64_t>(index) & (kRoom - 1)];
   }
 
   alignas(kCoreStride) Atomic<std::int64_t> top_{0};
   alignas(kCoreStride) Atomic<std::int64_t> bottom_{0};
+  std::int64_t limit_ = kRoom;  // the owner's: `bottom` may go up to it
   Atomic<T*> slots_[kRoom] = {};
 };
 

@@ -62,8 +62,8 @@ inline constexpr std::uint32_t kDeepestInline = 200;
 
 // Whether the member executes a new task without dependences, event and priority at once. A team of
 // one gains nothing by queues; outside regions nobody might come to look at them.
-inline bool runs_in_place(const Member& member) {
-  const TaskDeque* deque = member.deque;
+inline bool runs_in_place(Member& member) {
+  TaskDeque* deque = member.deque;
   if (!deque) return false;
   const Team& team = *member.team;
   return team.size == 1 ? !team.level || deque->inlined < kDeepestInline : deque->tasks.full();
