@@ -159,14 +159,14 @@ ROOST_EXPORT void GOMP_workshare_task_reduction_unregister(bool cancelled) {
 ROOST_EXPORT unsigned GOMP_parallel_reductions(void (*function)(void*), void* data,
                                                unsigned threads, unsigned flags) {
   ompt::Entry entry;
-  unsigned members = team_size(self(), threads);
+  Region region;
+  region.threads = threads;
+  unsigned members = region.counted = settle_size(self(), region);
   TaskGroup group;
   register_reductions(group, *static_cast<std::uintptr_t**>(data), members);
-  Region region;
   region.invoke = invoke_with_reductions;
   region.function = reinterpret_cast<void*>(function);
   region.data = data;
-  region.threads = members;
   region.bind = static_cast<Bind>(flags & 7);
   region.group = &group;
   parallel(region);

@@ -360,16 +360,52 @@ unsigned team_size(const Member& opener, unsigned threads, unsigned pieces) {
   return size ? size : 1;
 }
 
+namespace {
+
+bool is_limited(const Member& opener, const Region& region) {
+  return __builtin_expect(opener.task->icvs.thread_limit != Icvs().thread_limit, 0) &&
+         !region.league;
+}
+
+// The team of the initial task of the contention group the member is in.
+Team& group_of(const Member& member) {
+  Team* team = member.team;
+  while (team->opener && !team->region.league) team = team->opener->team;
+  return *team;
+}
+
+// So many of `more` members as the group's limit leaves room for.
+unsigned count_in_group(const Member& opener, unsigned more) {
+  auto most = static_cast<unsigned>(opener.task->icvs.thread_limit) - 1;  // but its initial thread
+  std::atomic<std::uint32_t>& members = group_of(opener).group_members;
+  std::uint32_t before = members.load(std::memory_order_relaxed);
+  unsigned counted;
+  do {
+    counted = before < most ? most - before : 0;
+    if (counted > more) counted = more;
+  } while (!members.compare_exchange_weak(before, before + counted, std::memory_order_relaxed));
+  return counted;
+}
+
+}  // namespace
+
+unsigned settle_size(const Member& opener, const Region& region) {
+  unsigned size = team_size(opener, region.threads, region.pieces);
+  if (is_limited(opener, region)) size = count_in_group(opener, size - 1) + 1;
+  return size;
+}
+
 Team& begin_region(const Region& region) {
   Member& opener = self();
   ult::Carrier& carrier = *ult::here.carrier;
   ult::host::pass_point();
-  unsigned size = team_size(opener, region.threads, region.pieces);
+  unsigned size = region.counted ? region.counted : settle_size(opener, region);
   Team& outer = *opener.team;
   Team& team = take_team(carrier, size);
   team.region = region;
   team.opener = &opener;
   team.size = size;
+  team.counted = is_limited(opener, region) ? size - 1 : 0;
   team.level = outer.level + 1;
   team.active_level = outer.active_level + (size > 1);
   team.league_size = outer.league_size;
@@ -469,6 +505,8 @@ void end_region() {
   team.workshares.begin = master.workshares;
   Member& opener = *team.opener;
   ult::here.local = &opener;
+  if (team.counted)
+    group_of(opener).group_members.fetch_sub(team.counted, std::memory_order_relaxed);
   if (team.size > 1 && opener.team->active_level == 0) ult::count_out(carrier);
   Root& root = root_of(carrier);
   team.next = root.free_teams;

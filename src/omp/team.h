@@ -57,6 +57,7 @@ struct Region {
   void** arguments = nullptr;      // LLVM's microtasks: `data` of them
   unsigned threads = 0;            // num_threads clause; 0: as the ICVs say
   unsigned pieces = 0;             // of the loop or sections it is; 0: not known
+  unsigned counted = 0;            // members that settle_size() gave it; 0: not called
   Bind bind = Bind::no;            // gcc's proc_bind clause; no: there is none
   TaskGroup* group = nullptr;      // members begin in it (reductions with the task modifier)
   const League* league = nullptr;  // it is an initial task, and no region of the program's
@@ -98,6 +99,10 @@ struct Team : ult::Batch {
   std::uint16_t* own = nullptr;
   bool own_threads = false;     // each member is to have an OS thread of its own (omp/levels.h)
   bool may_have_tasks = false;  // its region runs for the first time: nobody knows
+  // Members of its region that are counted in the contention group where that has a limit, but the
+  // master; and, in the team of the group's initial task, all that are.
+  std::uint32_t counted = 0;
+  std::atomic<std::uint32_t> group_members{0};
   // Not every member has an OS thread of its own. Settled when those that have may run already.
   std::atomic<bool> light{false};
   const ult::Batch* was_inside = nullptr;  // of the master, before
@@ -132,6 +137,8 @@ inline Member& self() {
 // How many members a region gets that the member opens now. Where the program leaves that to the
 // runtime (dyn-var): no more than cores, and no more than the pieces of work it has, if known.
 unsigned team_size(const Member& opener, unsigned threads, unsigned pieces = 0);
+// The same, and counts them in the contention group, whose limit it keeps, until end_region().
+unsigned settle_size(const Member& opener, const Region& region);
 
 // Opens a region: the caller goes on as its member 0. end_region() waits for the others, and for
 // all tasks, and makes the caller the opener again.
