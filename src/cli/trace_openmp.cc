@@ -58,8 +58,12 @@ constexpr const char* kSyncs[] = {nullptr,
                                   "reduction",
                                   "barrier at the end of worksharing",
                                   "barrier at the end of the region"};
-constexpr const char* kWorks[] = {nullptr,     "loop",       "sections", "single", "single, other",
-                                  "workshare", "distribute", "taskloop", "scope"};
+constexpr const char* kWorks[] = {
+    nullptr,    "loop",  "sections", "single",       "single, other", "workshare",    "distribute",
+    "taskloop", "scope", nullptr,    "loop, static", "loop, dynamic", "loop, guided", "loop"};
+constexpr const char* kDispatches[] = {nullptr, "iteration",      "section",
+                                       "chunk", "taskloop chunk", "distribute chunk"};
+constexpr unsigned kSection = 2;
 constexpr const char* kMutexes[] = {
     nullptr,    "lock",   "lock (test)", "nested lock", "nested lock (test)",
     "critical", "atomic", "ordered"};
@@ -321,7 +325,9 @@ void OpenMpThread::replay(const Event& event) {
                                                 : "gives its nested lock back once",
                    event);
     case Ompt::dispatch:
-      return point("chunk", event, {{"first", event.a}, {"iterations", event.b}});
+      if (event.detail == kSection) return point("section", event);
+      return point(name_in(kDispatches, event.detail), event,
+                   {{"first", event.a}, {"iterations", event.b}});
     case Ompt::cancel:
       return point("cancel", event, {{"flags", std::uint64_t{event.value}}});
     case Ompt::flush:

@@ -67,7 +67,8 @@ void tell(Event event, Work work, Endpoint endpoint, Data*, Data* task, std::uin
   write(event, count, id_of(task), static_cast<unsigned>(work), ends_of(endpoint));
 }
 void tell(Event event, Data*, Data*, Dispatch kind, Data instance) {
-  const auto& chunk = *static_cast<const DispatchChunk*>(instance.ptr);
+  DispatchChunk chunk = {};
+  if (kind != Dispatch::section) chunk = *static_cast<const DispatchChunk*>(instance.ptr);
   write(event, chunk.start, chunk.iterations, static_cast<unsigned>(kind));
 }
 void tell(Event event, Endpoint endpoint, Data* parallel, Data* task, const void*) {

@@ -114,7 +114,7 @@ def test_each_member_of_a_region_begins_and_ends(world: World, cores: int):
     for one in members:
         by_region[one["args"]["region"]].append(one)
     sizes = sorted(len(group) for group in by_region.values())
-    require(sizes == [2] * 12 + [4] * 4, f"regions with so many members: {sizes}")
+    require(sizes == [2] * 12 + [4] * 5, f"regions with so many members: {sizes}")
     for region, group in by_region.items():
         require({one["args"]["size"] for one in group} == {len(group)},
                 f"region {region} has {len(group)} members, and says otherwise")
@@ -127,8 +127,9 @@ def test_each_member_of_a_region_begins_and_ends(world: World, cores: int):
                 f"region {region} begins after a member of it")
     tasks = {one["args"]["task"] for one in trace.named("openmp", "task ")
              if one["name"].startswith("task ")}
-    require(len(tasks) == 20, f"{len(tasks)} explicit tasks, not 20")
-    for what in ("loop", "has critical", "barrier at the end of the region", "single"):
+    require(len(tasks) == 24, f"{len(tasks)} explicit tasks, not 24")
+    for what in ("loop", "sections", "taskloop", "has critical", "barrier at the end of the region",
+                 "single"):
         require(trace.named("openmp", what), f"no {what}")
     require(trace.named("member"), "no member is shown on a core")
 

@@ -1,4 +1,5 @@
-// Three regions of four members, each of whom opens one of two; a loop, a lock, and 20 tasks.
+// Three regions of four members, each of whom opens one of two; a loop, sections, a lock, a
+// taskloop, and 20 tasks.
 #include <omp.h>
 #include <stdlib.h>
 
@@ -12,6 +13,13 @@ int main(void) {
     {
 #pragma omp for schedule(dynamic, 8)
       for (int i = 0; i < 64; ++i) sum += i;
+#pragma omp sections
+      {
+#pragma omp section
+        sum += 1;
+#pragma omp section
+        sum += 1;
+      }
 #pragma omp critical
       sum += 1;
 #pragma omp parallel num_threads(kInner) reduction(+ : sum)
@@ -26,6 +34,14 @@ int main(void) {
 #pragma omp atomic
     tasks += 1;
   }
-  int wanted = 3 * (63 * 64 / 2 + kMembers + kMembers * kInner);
-  return sum == wanted && tasks == kTasks ? 0 : 1;
+  int looped = 0;
+#pragma omp parallel num_threads(kMembers)
+#pragma omp single
+#pragma omp taskloop num_tasks(4) shared(looped)
+  for (int i = 0; i < 8; ++i) {
+#pragma omp atomic
+    looped += 1;
+  }
+  int wanted = 3 * (63 * 64 / 2 + 2 + kMembers + kMembers * kInner);
+  return sum == wanted && tasks == kTasks && looped == 8 ? 0 : 1;
 }
