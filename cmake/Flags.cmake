@@ -11,6 +11,9 @@ add_library(roost_host_flags INTERFACE)
 target_include_directories(roost_host_flags INTERFACE ${CMAKE_SOURCE_DIR}/src
                                                       ${CMAKE_SOURCE_DIR}/include)
 target_compile_options(roost_host_flags INTERFACE ${ROOST_WARNINGS})
+# The stable_sort() of libstdc++ 12 uses what libstdc++ 12 deprecates, and clang 19 tells us.
+target_compile_options(roost_host_flags INTERFACE
+                       $<$<CXX_COMPILER_ID:Clang>:-Wno-deprecated-declarations>)
 target_link_libraries(roost_host_flags INTERFACE Threads::Threads)
 if(ROOST_SANITIZE)
   set(flags -fsanitize=${ROOST_SANITIZE} -fno-omit-frame-pointer)

@@ -17,15 +17,15 @@
 namespace roost::cli {
 namespace {
 
-constexpr const char* kFolder = "/dev/shm";
+constexpr const char* kRingsIn = "/dev/shm";
 // No instance's name begins so.
-std::string own_prefix() { return fmt::format("roost.trace-{}-", geteuid()); }
+std::string ring_prefix() { return fmt::format("roost.trace-{}-", geteuid()); }
 
 }  // namespace
 
-RingFolder::RingFolder() : path_(fmt::format("{}/{}XXXXXX", kFolder, own_prefix())) {
+RingFolder::RingFolder() : path_(fmt::format("{}/{}XXXXXX", kRingsIn, ring_prefix())) {
   if (!mkdtemp(path_.data()))
-    die(kCannotRun, "there is no place for a recording in {}: {}", kFolder, std::strerror(errno));
+    die(kCannotRun, "there is no place for a recording in {}: {}", kRingsIn, std::strerror(errno));
   lock_ = open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (lock_ >= 0) flock(lock_, LOCK_EX | LOCK_NB);
 }
@@ -40,9 +40,9 @@ RingFolder::~RingFolder() {
 
 std::vector<std::string> own_ring_folders() {
   std::vector<std::string> paths;
-  std::string prefix = own_prefix();
+  std::string prefix = ring_prefix();
   std::error_code error;
-  for (const auto& entry : std::filesystem::directory_iterator(kFolder, error)) {
+  for (const auto& entry : std::filesystem::directory_iterator(kRingsIn, error)) {
     struct stat status;
     if (entry.path().filename().string().starts_with(prefix) &&
         lstat(entry.path().c_str(), &status) == 0 && S_ISDIR(status.st_mode) &&
