@@ -93,9 +93,9 @@ TEST(Calibration, this_machine_measured_in_haste_simulates) {
     EXPECT_EQ(figures.by_name.at(name).values.size(), 2u) << name;
     EXPECT_GT(figures.value(name, 0), 0) << name;
   }
-  EXPECT_TRUE(
-      first_steps(sim::parse_machine(machine_file(machine, figures, "here", 2), "here.toml"))
-          .finished);
+  std::string text = machine_file(machine, figures, "here", 2);
+  sim::RunResult result = first_steps(sim::parse_machine(text, "here.toml"));
+  EXPECT_TRUE(result.finished) << result.trouble << '\n' << text;
 }
 
 TEST(Calibration, refuses_what_it_cannot_do_before_it_measures) {

@@ -83,9 +83,27 @@ void run_part(Team& team, Member& member, bool leaves) {
   ult::here.local = before;
 }
 
+// Executes the team's tasks as a member whose part is over and whose thread has left.
+void help(Team& team, unsigned number) {
+  Member& member = team.members[number];
+  team.helpers.fetch_add(1, std::memory_order_seq_cst);  // [help-1]
+  ult::here.local = &member;
+  const ult::Batch* inside = ult::set_inside(&team);
+  while (run_task(member)) {
+  }
+  ult::set_inside(inside);
+  ult::here.local = nullptr;
+  team.free_helper.store(number + 1, std::memory_order_release);
+  team.helpers.fetch_sub(1, std::memory_order_release);
+}
+
 // The call of a batch that is a team's: a member's whole part.
 void run_member(ult::Batch* batch, unsigned number) {
   Team& team = static_cast<Team&>(*batch);
+  if (__builtin_expect(number & ult::kHelps, 0)) {
+    help(team, number & ~ult::kHelps);
+    return;
+  }
   Member& member = team.members[number];
   std::uint32_t round = team.round.load(std::memory_order_relaxed);
   bool idle_worker = !ult::here.local && ult::here.carrier->current == &ult::here.carrier->root;
@@ -98,6 +116,8 @@ void run_member(ult::Batch* batch, unsigned number) {
   if (team.pieces.load(std::memory_order_relaxed)) wake_for_tasks(&team);
   bool stays = watched || (idle_worker &&
                            (team.may_have_tasks || tasks_in_use.load(std::memory_order_relaxed)));
+  if (!stays && team.may_have_tasks && !ompt::on())
+    team.free_helper.store(number + 1, std::memory_order_release);
   arrive_at_end(team);
   if (stays) {
     ult::here.local = &member;
@@ -432,7 +452,9 @@ Team& begin_region(const Region& region) {
     team.remaining.store(size - 1, std::memory_order_relaxed);
     Waiting waiting = how_waiting(region.function);
     team.own_threads = waiting == Waiting::blocking || on_os_threads(team);
-    team.may_have_tasks = waiting == Waiting::unseen;
+    team.unseen = waiting == Waiting::unseen;
+    team.may_have_tasks = team.unseen || tasks_in_use.load(std::memory_order_relaxed);
+    team.free_helper.store(0, std::memory_order_relaxed);
     if (outer.active_level == 0) {
       ult::count_in(carrier);
     }
@@ -484,7 +506,7 @@ void end_region() {
     for (unsigned i = 0; i < arrival_nodes(team.size); ++i)
       team.barrier.nodes[i].count.store(0, std::memory_order_relaxed);
   if (team.size > 1) {
-    if (team.may_have_tasks) remember_waiting(team.region.function, Waiting::calm);
+    if (team.unseen) remember_waiting(team.region.function, Waiting::calm);
     if (team.light.load(std::memory_order_relaxed)) {
       if (team.blocks.load(std::memory_order_relaxed)) {
         remember_waiting(team.region.function, Waiting::blocking);

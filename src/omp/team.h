@@ -98,7 +98,8 @@ struct Team : ult::Batch {
   // yet. Kept from region to region.
   std::uint16_t* own = nullptr;
   bool own_threads = false;     // each member is to have an OS thread of its own (omp/levels.h)
-  bool may_have_tasks = false;  // its region runs for the first time: nobody knows
+  bool unseen = false;          // its region runs for the first time
+  bool may_have_tasks = false;  // nobody knows that its region creates none
   // Members of its region that are counted in the contention group where that has a limit, but the
   // master; and, in the team of the group's initial task, all that are.
   std::uint32_t counted = 0;

@@ -16,6 +16,8 @@ namespace roost::ult {
 
 inline constexpr unsigned kMaxCalls = 0xffff;
 inline constexpr unsigned kNoCall = ~0u;
+// Added to the number of a call that is over: does pieces of the batch's other work in its name.
+inline constexpr unsigned kHelps = 0x10000;
 
 // The tickets alone, for the model checker.
 template <class W>
@@ -62,6 +64,9 @@ struct Batch {
   void (*run)(Batch* batch, unsigned call) = nullptr;
   // Pieces of other work that those who wait in a call of this batch can do (OpenMP tasks); a hint.
   std::atomic<std::uint32_t> pieces{0};
+  // A call that is over and in whose name such pieces can be done, counted from 1; 0: none. Who
+  // does them takes it, and puts it back before the batch can be opened again.
+  mutable std::atomic<std::uint32_t> free_helper{0};
   // Whether one of its calls was found waiting by spinning, for a call that shares its carrier.
   mutable std::atomic<bool> spins{false};
   // Whether one of its calls slept for long in a call that does not let others run.

@@ -20,9 +20,24 @@ bool begin_call_around(Carrier& own) {
   return false;
 }
 
+// The same for pieces of their other work, in the name of a call that is over: those who made the
+// calls may all have left before there were any.
+bool begin_pieces_around(Carrier& own) {
+  for (const Batch* batch = own.current->inside; batch;
+       batch = batch->parent.load(std::memory_order_relaxed)) {
+    if (!batch->pieces.load(std::memory_order_relaxed)) continue;
+    std::uint32_t number = batch->free_helper.exchange(0, std::memory_order_acq_rel);
+    if (!number) continue;
+    queue_self(own);
+    begin_on_fresh_strand(own, {const_cast<Batch*>(batch), (number - 1) | kHelps}, batch);
+    return true;
+  }
+  return false;
+}
+
 int yields(Carrier& own) {
   // Calls first: strands that spin are ready all the time.
-  return begin_call_around(own) || let_ready_run(own);
+  return begin_call_around(own) || let_ready_run(own) || begin_pieces_around(own);
 }
 
 int spins(Carrier& own) {
@@ -75,6 +90,7 @@ int blocks(Carrier& own, bool has_looked) {
       switch_to(own, other);
       return 1;
     }
+    if (begin_pieces_around(own)) return 1;
     own.sleeper.thread.store(host::own_thread(), std::memory_order_relaxed);
     own.sleeper.word.announce();  // [sleep-1]
     if (!own.woken.load(std::memory_order_seq_cst)) break;
