@@ -54,7 +54,7 @@ if(unit_test_sources)
   # Optimised enough to be fast, and no more: most of the time of a short compilation is that.
   target_compile_options(unit_tests PRIVATE $<$<CONFIG:RelWithDebInfo>:-O1 -g1>)
 endif()
-if(ROOST_SANITIZE)
+if(ROOST_SANITIZE OR ROOST_UNITE)
   foreach(target roost_cli roost_sim unit_tests)
     roost_unite(${target})
   endforeach()

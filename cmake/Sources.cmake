@@ -21,8 +21,9 @@ function(roost_sources out)
   set(${out} ${found} PARENT_SCOPE)
 endfunction()
 
-# roost_unite(TARGET): compiles its sources as one a folder. For builds that only run tests: compilers
-# read what the sources include once. The others show whether each file names what it uses.
+# roost_unite(TARGET): compiles its sources as one a folder. For builds that only run tests or look
+# for warnings: compilers read what the sources include once. The others show whether each file
+# names what it uses.
 function(roost_unite target)
   get_target_property(sources ${target} SOURCES)
   foreach(source IN LISTS sources)
