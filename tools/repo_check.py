@@ -110,6 +110,17 @@ def layering(_):
                 yield f'{path}:{number}: write "{folder}/{name}", paths start at src/'
 
 
+def included_once(_):
+    """A file includes another once."""
+    for path in filter(is_source, FILES):
+        if path.parts[0] not in ("src", "include"):
+            continue
+        names = [name for _, name in quoted_includes(path)]
+        names += re.findall(r"^#include <([^>]+)>", text(path), re.MULTILINE)
+        for name in sorted({name for name in names if names.count(name) > 1}):
+            yield f"{path}: includes {name} twice"
+
+
 def headers_used(_):
     """Every header under src/ is included by somebody."""
     included = {name for path in FILES if is_source(path) for _, name in quoted_includes(path)}
@@ -271,8 +282,8 @@ def formatting(_):
                 yield f"{path}: lines {', '.join(dict.fromkeys(places[:8]))}: run {formatter} -i on it"
 
 
-RULES = [layering, headers_used, guest_dialect, guest_needs_libc_alone, guest_imports,
-         policies_are_one_object, file_sizes, purpose, python_parses, shell_lint, formatting]
+RULES = [layering, included_once, headers_used, guest_dialect, guest_needs_libc_alone,
+         guest_imports, policies_are_one_object, file_sizes, purpose, python_parses, shell_lint, formatting]
 
 
 def main():
