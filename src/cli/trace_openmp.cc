@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "cli/trace_tracks.h"
+#include "trace/ompt_numbers.h"
 
 namespace roost::cli {
 namespace {
@@ -16,57 +17,94 @@ namespace {
 using trace::Event;
 using trace::Kind;
 
-// Numbers of OMPT (OpenMP 5.2, 19.4.2).
-enum class Ompt : unsigned {
-  parallel_begin = 3,
-  parallel_end = 4,
-  task_create = 5,
-  task_schedule = 6,
-  implicit_task = 7,
-  sync_region_wait = 16,
-  mutex_released = 17,
-  task_dependence = 19,
-  work = 20,
-  masked = 21,
-  sync_region = 23,
-  lock_init = 24,
-  lock_destroy = 25,
-  mutex_acquire = 26,
-  mutex_acquired = 27,
-  nest_lock = 28,
-  flush = 29,
-  cancel = 30,
-  reduction = 31,
-  dispatch = 32,
-};
+using ompt_numbers::Dispatch;
+using ompt_numbers::Mutex;
+using ompt_numbers::Sync;
+using ompt_numbers::TaskStatus;
+using ompt_numbers::Work;
+using Ompt = ompt_numbers::Event;
 
-constexpr unsigned kYield = 2, kSwitched = 7, kEarlyFulfill = 5, kLateFulfill = 6,
-                   kTaskwaitComplete = 8;
-
-template <std::size_t size>
-const char* name_in(const char* const (&names)[size], unsigned number) {
-  return number < size && names[number] ? names[number] : "other";
+// Names of what is in an event's detail.
+const char* name_of(Sync sync) {
+  switch (sync) {
+    case Sync::barrier_explicit:
+    case Sync::barrier_implementation:
+      return "barrier";
+    case Sync::taskwait:
+      return "taskwait";
+    case Sync::taskgroup:
+      return "taskgroup";
+    case Sync::reduction:
+      return "reduction";
+    case Sync::barrier_implicit_workshare:
+      return "barrier at the end of worksharing";
+    case Sync::barrier_implicit_parallel:
+      return "barrier at the end of the region";
+  }
+  return "other";
 }
-
-constexpr const char* kSyncs[] = {nullptr,
-                                  nullptr,
-                                  nullptr,
-                                  "barrier",
-                                  "barrier",
-                                  "taskwait",
-                                  "taskgroup",
-                                  "reduction",
-                                  "barrier at the end of worksharing",
-                                  "barrier at the end of the region"};
-constexpr const char* kWorks[] = {
-    nullptr,    "loop",  "sections", "single",       "single, other", "workshare",    "distribute",
-    "taskloop", "scope", nullptr,    "loop, static", "loop, dynamic", "loop, guided", "loop"};
-constexpr const char* kDispatches[] = {nullptr, "iteration",      "section",
-                                       "chunk", "taskloop chunk", "distribute chunk"};
-constexpr unsigned kSection = 2;
-constexpr const char* kMutexes[] = {
-    nullptr,    "lock",   "lock (test)", "nested lock", "nested lock (test)",
-    "critical", "atomic", "ordered"};
+const char* name_of(Work work) {
+  switch (work) {
+    case Work::loop:
+    case Work::loop_other:
+      return "loop";
+    case Work::sections:
+      return "sections";
+    case Work::single_executor:
+      return "single";
+    case Work::single_other:
+      return "single, other";
+    case Work::distribute:
+      return "distribute";
+    case Work::taskloop:
+      return "taskloop";
+    case Work::scope:
+      return "scope";
+    case Work::loop_static:
+      return "loop, static";
+    case Work::loop_dynamic:
+      return "loop, dynamic";
+    case Work::loop_guided:
+      return "loop, guided";
+    case Work::none:
+      break;
+  }
+  return "other";
+}
+const char* name_of(Dispatch kind) {
+  switch (kind) {
+    case Dispatch::iteration:
+      return "iteration";
+    case Dispatch::section:
+      return "section";
+    case Dispatch::loop_chunk:
+      return "chunk";
+    case Dispatch::taskloop_chunk:
+      return "taskloop chunk";
+    case Dispatch::distribute_chunk:
+      return "distribute chunk";
+  }
+  return "other";
+}
+const char* name_of(Mutex mutex) {
+  switch (mutex) {
+    case Mutex::lock:
+      return "lock";
+    case Mutex::test_lock:
+      return "lock (test)";
+    case Mutex::nest_lock:
+      return "nested lock";
+    case Mutex::test_nest_lock:
+      return "nested lock (test)";
+    case Mutex::critical:
+      return "critical";
+    case Mutex::atomic:
+      return "atomic";
+    case Mutex::ordered:
+      return "ordered";
+  }
+  return "other";
+}
 
 class OpenMpThread {
  public:
@@ -229,11 +267,12 @@ void OpenMpThread::implicit_task(const Event& event) {
 
 void OpenMpThread::task_switch(const Event& event) {
   std::uint64_t prior = event.a, next = event.b;
-  switch (event.detail) {
-    case kEarlyFulfill:
-    case kLateFulfill:
+  auto status = static_cast<TaskStatus>(event.detail);
+  switch (status) {
+    case TaskStatus::early_fulfill:
+    case TaskStatus::late_fulfill:
       return point(fmt::format("task {} is fulfilled", prior), event);
-    case kTaskwaitComplete:
+    case TaskStatus::taskwait_complete:
       return point("taskwait with dependences is over", event);
     default:
       break;
@@ -248,7 +287,7 @@ void OpenMpThread::task_switch(const Event& event) {
     tasks_[next] = {lane, std::move(on_core), prior};
   }
   runs(next, event.time);
-  bool over = event.detail != kYield && event.detail != kSwitched;
+  bool over = status != TaskStatus::yield && status != TaskStatus::switched;
   if (!over) return;
   of_prior = tasks_.find(prior);
   if (of_prior == tasks_.end()) return;
@@ -259,7 +298,7 @@ void OpenMpThread::task_switch(const Event& event) {
 void OpenMpThread::mutex(Ompt of, const Event& event) {
   Lane* lane = lane_of(current_);
   if (!lane) return;
-  std::string name = name_in(kMutexes, event.detail);
+  std::string name = name_of(static_cast<Mutex>(event.detail));
   std::vector<TraceArgument> lock = {{"mutex", fmt::format("{:#x}", event.a)}};
   switch (of) {
     case Ompt::mutex_acquire:
@@ -309,11 +348,13 @@ void OpenMpThread::replay(const Event& event) {
       return point(fmt::format("task {} waits for task {}", event.b, event.a), event);
     case Ompt::sync_region:
     case Ompt::reduction:
-      return ends(lane_of(event.b), of, event.detail, name_in(kSyncs, event.detail), event);
+      return ends(lane_of(event.b), of, event.detail, name_of(static_cast<Sync>(event.detail)),
+                  event);
     case Ompt::sync_region_wait:
       return ends(lane_of(event.b), of, event.detail, "waits", event);
     case Ompt::work:
-      return ends(lane_of(event.b), of, event.detail, name_in(kWorks, event.detail), event);
+      return ends(lane_of(event.b), of, event.detail, name_of(static_cast<Work>(event.detail)),
+                  event);
     case Ompt::masked:
       return ends(lane_of(event.b), of, 0, "masked", event);
     case Ompt::mutex_acquire:
@@ -324,10 +365,11 @@ void OpenMpThread::replay(const Event& event) {
       return point(event.value & trace::kBegins ? "takes its nested lock again"
                                                 : "gives its nested lock back once",
                    event);
-    case Ompt::dispatch:
-      if (event.detail == kSection) return point("section", event);
-      return point(name_in(kDispatches, event.detail), event,
-                   {{"first", event.a}, {"iterations", event.b}});
+    case Ompt::dispatch: {
+      auto kind = static_cast<Dispatch>(event.detail);
+      if (kind == Dispatch::section) return point(name_of(kind), event);
+      return point(name_of(kind), event, {{"first", event.a}, {"iterations", event.b}});
+    }
     case Ompt::cancel:
       return point("cancel", event, {{"flags", std::uint64_t{event.value}}});
     case Ompt::flush:
@@ -336,6 +378,8 @@ void OpenMpThread::replay(const Event& event) {
       return point("lock initialised", event, {{"mutex", fmt::format("{:#x}", event.a)}});
     case Ompt::lock_destroy:
       return point("lock destroyed", event, {{"mutex", fmt::format("{:#x}", event.a)}});
+    default:
+      return;
   }
 }
 

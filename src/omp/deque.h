@@ -24,7 +24,7 @@ class Deque {
   // By the owner. False when there is no room.
   bool push(T* item) {
     std::int64_t bottom = bottom_.load(std::memory_order_relaxed);
-    if (bottom >= limit_ && !find_room(bottom)) return false;
+    if (!has_room(bottom)) return false;
     slot(bottom).store(item, std::memory_order_relaxed);
     // [deque-2] Who sees the new bottom sees the item, and what it points to.
     bottom_.store(bottom + 1, std::memory_order_release);
@@ -32,10 +32,7 @@ class Deque {
   }
 
   // By the owner: whether push() would fail. Once it would not, only the owner changes that.
-  bool full() {
-    std::int64_t bottom = bottom_.load(std::memory_order_relaxed);
-    return bottom >= limit_ && !find_room(bottom);
-  }
+  bool full() { return !has_room(bottom_.load(std::memory_order_relaxed)); }
 
   // By the owner: the newest, or null.
   T* pop() {
@@ -93,6 +90,7 @@ class Deque {
   }
 
  private:
+  bool has_room(std::int64_t bottom) { return bottom < limit_ || find_room(bottom); }
   // Room for half of the items at once, or none: else an owner that produces faster than thieves
   // take would pay for each item they take with a look at their `top`, and they for its look.
   bool find_room(std::int64_t bottom) {

@@ -5,7 +5,11 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "trace/ompt_numbers.h"
+
 namespace roost::omp::ompt {
+
+using namespace ompt_numbers;
 
 // A word the tool keeps with a thread, region or task; zero at first.
 union Data {
@@ -24,39 +28,9 @@ struct Frame {
 // frame is the runtime's.
 inline constexpr int kRuntimeFrame = 0x10;
 
-enum class Event : unsigned {
-  thread_begin = 1,
-  thread_end = 2,
-  parallel_begin = 3,
-  parallel_end = 4,
-  task_create = 5,
-  task_schedule = 6,
-  implicit_task = 7,
-  control_tool = 11,
-  sync_region_wait = 16,
-  mutex_released = 17,
-  dependences = 18,
-  task_dependence = 19,
-  work = 20,
-  masked = 21,
-  sync_region = 23,
-  lock_init = 24,
-  lock_destroy = 25,
-  mutex_acquire = 26,
-  mutex_acquired = 27,
-  nest_lock = 28,
-  flush = 29,
-  cancel = 30,
-  reduction = 31,
-  dispatch = 32,
-  error = 37,
-};
-inline constexpr unsigned kLastEvent = 37;
-
 enum class SetResult : int { error = 0, never = 1, sometimes = 3, always = 5 };
 
 enum class ThreadKind : int { initial = 1, worker = 2 };
-enum class Endpoint : int { begin = 1, end = 2, beginend = 3 };
 
 // Flags of tasks (19.4.4.18).
 inline constexpr int kInitialTask = 1;
@@ -74,64 +48,12 @@ inline constexpr int kInvokerRuntime = 2;
 inline constexpr int kLeague = 0x4000'0000;
 inline constexpr int kTeam = static_cast<int>(0x8000'0000);
 
-enum class TaskStatus : int {
-  complete = 1,
-  yield = 2,
-  cancel = 3,
-  detach = 4,
-  early_fulfill = 5,
-  late_fulfill = 6,
-  switched = 7,
-  taskwait_complete = 8,
-};
-
-enum class Sync : int {
-  barrier_explicit = 3,
-  barrier_implementation = 4,
-  taskwait = 5,
-  taskgroup = 6,
-  reduction = 7,
-  barrier_implicit_workshare = 8,
-  barrier_implicit_parallel = 9,
-};
-
-enum class Work : int {
-  none = 0,
-  loop = 1,
-  sections = 2,
-  single_executor = 3,
-  single_other = 4,
-  distribute = 6,
-  taskloop = 7,
-  scope = 8,
-  loop_static = 10,
-  loop_dynamic = 11,
-  loop_guided = 12,
-  loop_other = 13,
-};
-
-enum class Dispatch : int {
-  iteration = 1,
-  section = 2,
-  loop_chunk = 3,
-  taskloop_chunk = 4,
-  distribute_chunk = 5,
-};
 // What `instance` of a chunk points to.
 struct DispatchChunk {
   std::uint64_t start;
   std::uint64_t iterations;
 };
 
-enum class Mutex : int {
-  lock = 1,
-  test_lock = 2,
-  nest_lock = 3,
-  test_nest_lock = 4,
-  critical = 5,
-  atomic = 6,
-  ordered = 7,
-};
 // How all of them wait, in ompt_enumerate_mutex_impls().
 inline constexpr unsigned kQueuingLock = 1;
 

@@ -365,22 +365,22 @@ Member& become_initial() {
 
 unsigned gtids() { return static_cast<unsigned>(next_gtid.load(std::memory_order_relaxed)); }
 
-unsigned team_size(const Member& opener, unsigned threads, unsigned pieces) {
+namespace {
+
+unsigned wanted_size(const Member& opener, const Region& region) {
   const Icvs& icvs = opener.task->icvs;
   if (static_cast<std::int32_t>(opener.team->active_level) >= icvs.max_active_levels) return 1;
-  auto size = threads ? threads : static_cast<unsigned>(icvs.threads);
+  auto size = region.threads ? region.threads : static_cast<unsigned>(icvs.threads);
   if (size > static_cast<unsigned>(icvs.thread_limit))
     size = static_cast<unsigned>(icvs.thread_limit);
   if (__builtin_expect(icvs.dynamic, 0)) {
     unsigned most = ult::host::cores();
-    if (pieces && pieces < most) most = pieces;
+    if (region.pieces && region.pieces < most) most = region.pieces;
     if (size > most) size = most;
   }
   if (size > ult::kMaxCalls) size = ult::kMaxCalls;
   return size ? size : 1;
 }
-
-namespace {
 
 bool is_limited(const Member& opener, const Region& region) {
   return __builtin_expect(opener.task->icvs.thread_limit != Icvs().thread_limit, 0) &&
@@ -410,7 +410,7 @@ unsigned count_in_group(const Member& opener, unsigned more) {
 }  // namespace
 
 unsigned settle_size(const Member& opener, const Region& region) {
-  unsigned size = team_size(opener, region.threads, region.pieces);
+  unsigned size = wanted_size(opener, region);
   if (is_limited(opener, region)) size = count_in_group(opener, size - 1) + 1;
   return size;
 }

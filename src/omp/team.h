@@ -135,10 +135,9 @@ inline Member& self() {
   return __builtin_expect(local != nullptr, 1) ? *static_cast<Member*>(local) : become_initial();
 }
 
-// How many members a region gets that the member opens now. Where the program leaves that to the
+// How many members a region gets that the member opens now, and counts them in the contention
+// group, whose limit it keeps, until end_region(). Where the program leaves the number to the
 // runtime (dyn-var): no more than cores, and no more than the pieces of work it has, if known.
-unsigned team_size(const Member& opener, unsigned threads, unsigned pieces = 0);
-// The same, and counts them in the contention group, whose limit it keeps, until end_region().
 unsigned settle_size(const Member& opener, const Region& region);
 
 // Opens a region: the caller goes on as its member 0. end_region() waits for the others, and for

@@ -6,13 +6,14 @@
 namespace roost::ult {
 namespace {
 
-// Begins a call of the batches around the running strand, the innermost first, and comes back when
-// somebody goes on with the strand. False if there is none.
-bool begin_call_around(Carrier& own) {
+// Begins what find() has for the batches around the running strand, the innermost first, and comes
+// back when somebody goes on with the strand. False if there is nothing.
+template <class Find>
+bool begin_around(Carrier& own, Find&& find) {
   for (const Batch* batch = own.current->inside; batch;
        batch = batch->parent.load(std::memory_order_relaxed)) {
     Call call;
-    if (!find_call(own, batch, call)) continue;
+    if (!find(batch, call)) continue;
     queue_self(own);
     begin_on_fresh_strand(own, call, batch);
     return true;
@@ -20,19 +21,21 @@ bool begin_call_around(Carrier& own) {
   return false;
 }
 
-// The same for pieces of their other work, in the name of a call that is over: those who made the
-// calls may all have left before there were any.
+bool begin_call_around(Carrier& own) {
+  return begin_around(
+      own, [&own](const Batch* batch, Call& call) { return find_call(own, batch, call); });
+}
+
+// Pieces of their other work, in the name of a call that is over: those who made the calls may all
+// have left before there were any.
 bool begin_pieces_around(Carrier& own) {
-  for (const Batch* batch = own.current->inside; batch;
-       batch = batch->parent.load(std::memory_order_relaxed)) {
-    if (!batch->pieces.load(std::memory_order_relaxed)) continue;
+  return begin_around(own, [](const Batch* batch, Call& call) {
+    if (!batch->pieces.load(std::memory_order_relaxed)) return false;
     std::uint32_t number = batch->free_helper.exchange(0, std::memory_order_acq_rel);
-    if (!number) continue;
-    queue_self(own);
-    begin_on_fresh_strand(own, {const_cast<Batch*>(batch), (number - 1) | kHelps}, batch);
+    if (!number) return false;
+    call = {const_cast<Batch*>(batch), (number - 1) | kHelps};
     return true;
-  }
-  return false;
+  });
 }
 
 int yields(Carrier& own) {
