@@ -4,6 +4,10 @@
 // then without a core, and the frame that would ask for one again is gone: so it asks before it
 // jumps. (A jump within the handler itself asks for nothing; the watchdog then takes back the core
 // from the call that goes on.)
+//
+// A handler that comes while the thread gives its core away, or asks for one, may not jump: what it
+// interrupts would never be finished. Programs that mean to jump out of handlers have called
+// sigsetjmp before, so that the signal's mask is restored; from then on no handler comes there.
 #include <setjmp.h>
 
 #include "preload/futex.h"
@@ -25,7 +29,16 @@ __attribute__((noreturn)) void jump(Real& behind, __jmp_buf_tag* to, int value) 
   __builtin_unreachable();
 }
 
+ROOST_LISTED constinit Real<int(__jmp_buf_tag*, int)> real_sigsetjmp{"__sigsetjmp"};
+
 }  // namespace
+
+// Called by preload/jump_entry.S, which goes on at what it returns.
+extern "C" __attribute__((visibility("hidden"))) void* roost_sigsetjmp_of_libc(int keeps_mask);
+void* roost_sigsetjmp_of_libc(int keeps_mask) {
+  if (keeps_mask) handlers_may_jump.store(true, std::memory_order_relaxed);
+  return reinterpret_cast<void*>(real_sigsetjmp.get());
+}
 
 ROOST_EXPORT __attribute__((noreturn)) void longjmp(__jmp_buf_tag* to, int value) noexcept {
   jump(real_longjmp, to, value);

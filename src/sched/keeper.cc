@@ -248,8 +248,7 @@ void keeper_ensure() {
 }
 
 bool start_helper(void* (*run)(void*)) {
-  std::uint64_t before;
-  os::raw_syscall(SYS_rt_sigprocmask, SIG_SETMASK, os::arg(&os::kAllSignals), os::arg(&before), 8);
+  NoSignals of_its_own;
   pthread_attr_t attributes;
   pthread_attr_init(&attributes);
   pthread_attr_setstacksize(&attributes, 128 * 1024);
@@ -257,7 +256,6 @@ bool start_helper(void* (*run)(void*)) {
   pthread_t thread;
   bool runs = libc_threads.create(&thread, &attributes, run, nullptr) == 0;
   pthread_attr_destroy(&attributes);
-  os::raw_syscall(SYS_rt_sigprocmask, SIG_SETMASK, os::arg(&before), 0, 8);
   return runs;
 }
 

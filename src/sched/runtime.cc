@@ -78,7 +78,7 @@ void bind_ledger() {
 // The caller, READY, asks for a core. Whoever has to wait makes sure that somebody watches.
 void make_self_ready() {
   {
-    Critical critical;
+    CriticalInCall critical;
     ledger_slot.get().make_ready(self.index);
   }
   if (state_of(self.record->state.load(std::memory_order_relaxed)) != State::running)
@@ -542,7 +542,7 @@ void enter_external() {
   if (self.in_kernel) return;
   self.in_kernel = true;
   {
-    Critical critical;
+    CriticalInCall critical;
     CoreIndex core = RuntimeLedger::leave_core(*self.record, State::external);
     note_left(trace::Kind::in_kernel, core);
     if (core != kNoCore) {

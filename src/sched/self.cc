@@ -10,25 +10,16 @@ namespace {
 
 constexpr std::uint32_t kDeferred = sizeof self.deferred / sizeof self.deferred[0];
 
-// While the list of deferred wake-ups is touched: another handler may add to it, or, with Roost
-// left already, run it. Two system calls, only where a handler met Roost at work.
-class NoSignals {
- public:
-  NoSignals() {
-    std::uint64_t all = ~0ull;
-    os::raw_syscall(SYS_rt_sigprocmask, SIG_SETMASK, os::arg(&all), os::arg(&before_), sizeof all);
-  }
-  ~NoSignals() {
-    os::raw_syscall(SYS_rt_sigprocmask, SIG_SETMASK, os::arg(&before_), 0, sizeof before_);
-  }
-  NoSignals(const NoSignals&) = delete;
-  NoSignals& operator=(const NoSignals&) = delete;
-
- private:
-  std::uint64_t before_ = 0;
-};
-
 }  // namespace
+
+std::atomic<bool> handlers_may_jump{false};
+
+void NoSignals::block() {
+  os::raw_syscall(SYS_rt_sigprocmask, SIG_SETMASK, os::arg(&os::kAllSignals), os::arg(&before_), 8);
+}
+void NoSignals::restore() {
+  os::raw_syscall(SYS_rt_sigprocmask, SIG_SETMASK, os::arg(&before_), 0, 8);
+}
 
 constinit thread_local Self self;
 constinit thread_local std::uint32_t roost_seen_epoch = 0;
@@ -51,7 +42,7 @@ void RealWorld::leave_critical() {
 void (*wake_everybody)() = [] {};
 
 void defer_wake(void (*run)(const void*, std::uint32_t), const void* key, std::uint32_t count) {
-  NoSignals guard;
+  NoSignals guard;  // another handler may add to the list, or, with Roost left already, run it
   for (std::uint32_t i = 0; i < self.n_deferred; ++i) {
     if (self.deferred[i].run == run && self.deferred[i].key == key) {
       self.deferred[i].count += count;

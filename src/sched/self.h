@@ -69,6 +69,36 @@ class Critical {
   Critical& operator=(const Critical&) = delete;
 };
 
+// While it lives no signal handler runs on this thread. Two system calls, if wanted.
+class NoSignals {
+ public:
+  explicit NoSignals(bool wanted = true) : wanted_(wanted) {
+    if (__builtin_expect(wanted_, 0)) block();
+  }
+  ~NoSignals() {
+    if (__builtin_expect(wanted_, 0)) restore();
+  }
+  NoSignals(const NoSignals&) = delete;
+  NoSignals& operator=(const NoSignals&) = delete;
+
+ private:
+  void block();
+  void restore();
+
+  bool wanted_;
+  std::uint64_t before_;
+};
+
+// Whether the program has handlers that may leave the call they interrupt by siglongjmp.
+extern std::atomic<bool> handlers_may_jump;
+
+// Critical on the way into a call that such a handler may leave, or out of it: what it interrupted
+// would never be finished, so it comes later.
+class CriticalInCall {
+  NoSignals no_jump_{handlers_may_jump.load(std::memory_order_relaxed)};
+  Critical critical_;
+};
+
 // Leaves a wake-up for the interrupted code to issue. Called in a handler, with self.depth > 0.
 void defer_wake(void (*run)(const void*, std::uint32_t), const void* key, std::uint32_t count);
 
