@@ -116,7 +116,8 @@ ROOST_EXPORT std::int32_t omp_control_tool_(Integer4 command, Integer4 modifier,
   return roost::omp::ompt::control_tool(*command, *modifier, argument, __builtin_return_address(0));
 }
 
-ROOST_EXPORT void omp_fulfill_event_(const std::uintptr_t* event) { omp_fulfill_event(*event); }
+// By value, unlike the others.
+ROOST_EXPORT void omp_fulfill_event_(std::uintptr_t event) { omp_fulfill_event(event); }
 
 // What libomp's omp_lib binds to, by value.
 ROOST_EXPORT void ompc_set_num_threads(int value) { omp_set_num_threads(value); }

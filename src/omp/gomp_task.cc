@@ -3,6 +3,7 @@
 
 #include <cstring>
 
+#include "omp/api.h"
 #include "omp/export.h"
 #include "omp/task_depend.h"
 #include "omp/task_pool.h"
@@ -204,7 +205,9 @@ ROOST_EXPORT void GOMP_taskgroup_end() {
 }
 
 // Both compilers' events are the tasks themselves. Any thread, also one that is no OpenMP thread.
-ROOST_EXPORT void omp_fulfill_event(void* event) { fulfill(*static_cast<ExplicitTask*>(event)); }
+ROOST_EXPORT void omp_fulfill_event(std::uintptr_t event) {
+  fulfill(*reinterpret_cast<ExplicitTask*>(event));
+}
 
 }  // extern "C"
 }  // namespace roost::omp

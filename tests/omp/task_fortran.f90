@@ -1,6 +1,8 @@
-! Tasks of Fortran: recursion, dependences, taskloop with a reduction.
+! Tasks of Fortran: recursion, dependences, taskloop with a reduction, events.
 program task_fortran
+  use omp_lib
   implicit none
+  integer(omp_event_handle_kind) :: event
   integer :: threads, i, x, total, value
   integer :: sizes(4) = [1, 2, 7, 64]
   do threads = 1, 4
@@ -33,6 +35,20 @@ program task_fortran
       total = mod(total * 3 + i, 10007)
     end do
     if (x /= total) call wrong("a chain of tasks")
+    x = 0
+    !$omp parallel num_threads(sizes(threads)) shared(x) private(event)
+    !$omp single
+    do i = 1, 10
+      !$omp task detach(event) depend(out: x) shared(x)
+      x = x + 1
+      !$omp end task
+      !$omp task firstprivate(event)
+      call omp_fulfill_event(event)
+      !$omp end task
+    end do
+    !$omp end single
+    !$omp end parallel
+    if (x /= 10) call wrong("detached tasks")
   end do
 contains
   recursive subroutine fib(n, result)
