@@ -181,11 +181,13 @@ void part_begins(Member& member) {
 
 namespace {
 
-// The barrier at the end of the member's region; afterwards the region is not named.
+// The barrier at the end of the member's region; afterwards the region is not named. Its place in
+// the program is the opener's: the others are there for the runtime, as with libomp.
 void tell_barrier(Event event, Endpoint endpoint, Member& member) {
   Data* parallel = endpoint == Endpoint::begin ? parallel_of(member) : nullptr;
+  const void* code = member.number == 0 ? member.tool.code : nullptr;
   if (auto tell = callback<SyncRegionCallback>(event))
-    tell(Sync::barrier_implicit_parallel, endpoint, parallel, task_of(member), member.tool.code);
+    tell(Sync::barrier_implicit_parallel, endpoint, parallel, task_of(member), code);
 }
 
 }  // namespace
