@@ -283,7 +283,8 @@ def formatting(_):
 
 
 RULES = [layering, included_once, headers_used, guest_dialect, guest_needs_libc_alone,
-         guest_imports, policies_are_one_object, file_sizes, purpose, python_parses, shell_lint, formatting]
+         guest_imports, policies_are_one_object, file_sizes, purpose, python_parses, shell_lint,
+         formatting]
 
 
 def main():

@@ -36,7 +36,9 @@ ROOST_LISTED constinit Real<int(__jmp_buf_tag*, int)> real_sigsetjmp{"__sigsetjm
 // Called by preload/jump_entry.S, which goes on at what it returns.
 extern "C" __attribute__((visibility("hidden"))) void* roost_sigsetjmp_of_libc(int keeps_mask);
 void* roost_sigsetjmp_of_libc(int keeps_mask) {
-  if (keeps_mask) handlers_may_jump.store(true, std::memory_order_relaxed);
+  // Stored once: all threads read its cache line.
+  if (keeps_mask && !handlers_may_jump.load(std::memory_order_relaxed))
+    handlers_may_jump.store(true, std::memory_order_relaxed);
   return reinterpret_cast<void*>(real_sigsetjmp.get());
 }
 
