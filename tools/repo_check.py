@@ -20,7 +20,7 @@ STACK = ["base", "os", "trace", "spin", "topo", "segment", "policy", "sched", "p
 MAY_INCLUDE = {folder: set(STACK[:rank]) for rank, folder in enumerate(STACK)}
 BELOW_PRELOAD = set(STACK[:-1])
 # The OpenMP runtime: a library of its own, above the vocabulary alone (and the trace's, event.h).
-MAY_INCLUDE["ult"] = {"base"}
+MAY_INCLUDE["ult"] = {"base", "spin"}
 MAY_INCLUDE["omp"] = {"base", "ult", "trace"}
 MAY_INCLUDE["sim"] = BELOW_PRELOAD
 MAY_INCLUDE["cli"] = BELOW_PRELOAD | {"sim"}

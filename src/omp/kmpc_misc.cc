@@ -18,9 +18,11 @@ namespace {
 
 // For atomic operations of sizes the processor has no instruction for.
 
-void say(const char* kind, const char* message, std::size_t length, const char* where) {
-  Text<1024> text("roost: ");
-  text << kind << " directive";
+// `who`: to gcc's programs as libgomp would, whose texts people look for.
+void say(const char* who, const char* kind, const char* message, std::size_t length,
+         const char* where) {
+  Text<1024> text(who);
+  text << ": " << kind << " directive";
   if (where && *where) text << " at " << where;
   if (message) {
     text << ": ";
@@ -76,16 +78,16 @@ ROOST_EXPORT void __kmpc_error(Ident* where, int severity, const char* message) 
   constexpr int kFatal = 2;
   ompt::error(severity, message, length_of(message, ~std::size_t{0}), __builtin_return_address(0));
   const char* source = where ? where->source : nullptr;
-  say(severity == kFatal ? "error" : "warning", message, ~std::size_t{0}, source);
+  say("roost", severity == kFatal ? "error" : "warning", message, ~std::size_t{0}, source);
   if (severity == kFatal) std::exit(1);
 }
 ROOST_EXPORT void GOMP_warning(const char* message, std::size_t length) {
   ompt::error(1, message, length_of(message, length), __builtin_return_address(0));
-  say("warning", message, length_of(message, length), nullptr);
+  say("libgomp", "warning", message, length_of(message, length), nullptr);
 }
 ROOST_EXPORT void GOMP_error(const char* message, std::size_t length) {
   ompt::error(2, message, length_of(message, length), __builtin_return_address(0));
-  say("error", message, length_of(message, length), nullptr);
+  say("libgomp", "error", message, length_of(message, length), nullptr);
   std::exit(1);
 }
 

@@ -72,13 +72,11 @@ void run_part(Team& team, Member& member, bool leaves) {
   ult::here.local = &member;
   ult::happens_after(&team.region);
   begin_member(member);
-  if (team.light.load(std::memory_order_relaxed)) {
-    const ult::Batch* inside = ult::set_inside(&team);
-    team.region.invoke(team, member);
-    ult::set_inside(inside);
-  } else {
-    team.region.invoke(team, member);
-  }
+  const ult::Strand& strand = *ult::here.carrier->current;
+  const ult::Batch* inside = strand.inside;
+  if (team.light.load(std::memory_order_relaxed)) ult::set_inside(&team);
+  team.region.invoke(team, member);
+  if (strand.inside != inside) ult::set_inside(inside);
   ompt::part_arrives(member, leaves);
   ult::here.local = before;
 }
@@ -468,6 +466,7 @@ Team& begin_region(const Region& region) {
       team.tickets.open(team.n_sent + 1, size);
       team.spins.store(false, std::memory_order_relaxed);
       team.blocks.store(false, std::memory_order_relaxed);
+      team.polled.store(0, std::memory_order_relaxed);
       if (waiting != Waiting::spinning) {
         ult::show(carrier, team);
         ult::call_for_help(team);

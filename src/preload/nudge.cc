@@ -8,7 +8,6 @@
 
 #include <signal.h>
 #include <string.h>
-#include <ucontext.h>
 
 #include "os/sys.h"
 #include "preload/defer_cancellation.h"
@@ -18,6 +17,7 @@
 #include "preload/spin_site.h"
 #include "sched/keeper.h"
 #include "sched/runtime.h"
+#include "spin/interrupted.h"
 
 namespace roost {
 namespace {
@@ -31,54 +31,29 @@ std::atomic<bool> taken{false};  // the handler is ours
 ROOST_LISTED constinit Real<int(int, const struct sigaction*, struct sigaction*)> real_sigaction{
     "sigaction"};
 
+bool read_bytes(std::uint64_t address, void* to, std::size_t bytes) {
+  return os::read_own_memory(address, to, bytes) == static_cast<long>(bytes);
+}
+
 bool read_carefully(std::uint64_t address, unsigned width, std::uint64_t& value) {
   value = 0;
-  return os::read_own_memory(address, &value, width) == static_cast<long>(width);
+  return read_bytes(address, &value, width);
 }
 
 #if defined(__x86_64__)
-spin::Registers registers_of(const ucontext_t& context) {
-  const auto& r = context.uc_mcontext.gregs;
-  constexpr int kOrder[16] = {REG_RAX, REG_RCX, REG_RDX, REG_RBX, REG_RSP, REG_RBP,
-                              REG_RSI, REG_RDI, REG_R8,  REG_R9,  REG_R10, REG_R11,
-                              REG_R12, REG_R13, REG_R14, REG_R15};
-  spin::Registers registers{};
-  for (int i = 0; i < 16; ++i) registers.general[i] = static_cast<std::uint64_t>(r[kOrder[i]]);
-  registers.instruction_pointer = static_cast<std::uint64_t>(r[REG_RIP]);
-  registers.flags = static_cast<std::uint32_t>(r[REG_EFL]) & spin::kFlags;
-  return registers;
-}
-
-// The code around `at`, or what of it lies in the same page.
-bool read_code(std::uint64_t at, spin::CodeWindow& code) {
-  constexpr std::uint64_t kPage = 4096;
-  code.address = at - sizeof code.bytes / 2;
-  code.size = sizeof code.bytes;
-  if (os::read_own_memory(code.address, code.bytes, code.size) != static_cast<long>(code.size)) {
-    std::uint64_t start = at & ~(kPage - 1), end = start + kPage;
-    if (start < code.address) start = code.address;
-    if (end > code.address + code.size) end = code.address + code.size;
-    code.address = start;
-    code.size = static_cast<std::uint32_t>(end - start);
-    if (os::read_own_memory(start, code.bytes, code.size) != static_cast<long>(code.size))
-      return false;
-  }
-  undo_rewrites(code);
-  return true;
-}
-
 void on_nudge(int, siginfo_t*, void* context) {
   nudge_arrived();
   // A thread that was made to share its core before the signal reached it queues for one: it would
   // else spin beside the others for good. (Not where a keeper would have to be started for that.)
   if (!can_park() || !(has_core() || keeper_started())) return;
-  spin::Registers registers = registers_of(*static_cast<ucontext_t*>(context));
+  spin::Registers registers = spin::registers_of(*static_cast<ucontext_t*>(context));
   if (in_light_runtime(registers.instruction_pointer)) return;
   spin::WaitProof proof;
   {
     DeferCancellation guard;
     spin::CodeWindow code;
-    if (!read_code(registers.instruction_pointer, code)) return;
+    if (!read_code(registers.instruction_pointer, code, read_bytes)) return;
+    undo_rewrites(code);
     proof = prove_wait(registers, code, read_carefully, kMaxSteps);
     if (!proof.waits) return;
     if (mode == SpinMode::rewrite) rewrite_wait_loop(proof, code);

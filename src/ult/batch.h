@@ -10,6 +10,7 @@
 #include <atomic>
 #include <cstdint>
 
+#include "base/types.h"
 #include "base/world.h"
 
 namespace roost::ult {
@@ -71,6 +72,8 @@ struct Batch {
   mutable std::atomic<bool> spins{false};
   // Whether one of its calls slept for long in a call that does not let others run.
   mutable std::atomic<bool> blocks{false};
+  // How long its calls have paused in libc, to look at something again after it perhaps, in ns.
+  mutable std::atomic<Nanoseconds> polled{0};
   // Wakes those that wait in calls of the batch, to do that work. Called when pieces are left and
   // this carrier has nothing else to do.
   void (*assist)(const Batch* batch) = nullptr;

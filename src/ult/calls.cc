@@ -64,7 +64,7 @@ bool any_call(const Batch* under) {
 }
 
 bool has_other_work(Carrier& carrier, const Batch* under) {
-  return carrier.ready.first || carrier.woken.load(std::memory_order_relaxed) ||
+  return carrier.ready.has_any() || carrier.woken.load(std::memory_order_relaxed) ||
          (under && (under->tickets.left() || anything_open(carrier, under) ||
                     something_elsewhere(carrier, under)));
 }

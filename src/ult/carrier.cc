@@ -2,6 +2,7 @@
 #include "ult/carrier.h"
 
 #include "ult/carriers.h"
+#include "ult/interrupt.h"
 #include "ult/kernel.h"
 #include "ult/strands.h"
 
@@ -56,6 +57,7 @@ void idle(Carrier& carrier, const Batch* under, bool pieces, Patience& patience)
   if (something) {
     carrier.sleeper.word.cancel();
   } else {
+    InRuntime in_runtime;
     host::sleep(carrier.sleeper);
   }
   if (counted) count_in(carrier);

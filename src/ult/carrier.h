@@ -74,19 +74,34 @@ inline bool may_begin(const Batch* under, const Batch& batch) {
   return under == &kAnything || (under && batch.descends_from(under));
 }
 
-struct StrandQueue {
-  Strand* first = nullptr;
-  Strand* last = nullptr;
+class StrandQueue {
+ public:
   void push(Strand* strand) {
     strand->next = nullptr;
-    (last ? last->next : first) = strand;
-    last = strand;
+    if (last_) {
+      last_->next = strand;
+    } else {
+      first_.store(strand, std::memory_order_relaxed);
+    }
+    last_ = strand;
   }
   Strand* pop() {
-    Strand* strand = first;
-    if (strand && !(first = strand->next)) last = nullptr;
+    Strand* strand = first_.load(std::memory_order_relaxed);
+    if (!strand) return nullptr;
+    first_.store(strand->next, std::memory_order_relaxed);
+    if (!strand->next) last_ = nullptr;
     return strand;
   }
+  void clear() {
+    first_.store(nullptr, std::memory_order_relaxed);
+    last_ = nullptr;
+  }
+  // To others than its owner a hint.
+  bool has_any() const { return first_.load(std::memory_order_relaxed) != nullptr; }
+
+ private:
+  std::atomic<Strand*> first_{nullptr};
+  Strand* last_ = nullptr;
 };
 
 // Open batches a carrier shows to others at a time; further ones wait for their owner.
@@ -123,6 +138,9 @@ struct alignas(kCoreStride) Carrier {
   std::uint32_t live = 0;      // strands that have begun a call, besides the root
   std::uint32_t progress = 0;  // how often a strand has gone on that is not blocked
   std::uint32_t yields = 0;
+  // The runtime is in a call of libc's: whoever interrupts it there leaves it alone.
+  volatile bool in_runtime = false;
+  volatile bool interrupted = false;  // by our own question: such an EINTR is not the program's
   bool watched_for_overflow = false;  // its thread, and then perhaps on this stack (ult/overflow.h)
   Stack alternate;
   // What Roost is told of the running strand (roost/roost.h, light threads); one of our own where

@@ -5,6 +5,7 @@
 
 #include <cerrno>
 
+#include "ult/interrupt.h"
 #include "ult/kernel.h"
 #include "ult/overflow.h"
 #include "ult/spin_lock.h"
@@ -169,6 +170,7 @@ void call_for_pieces(const Batch& batch) {
 unsigned ensure_workers(unsigned count) {
   unsigned have = n_workers.load(std::memory_order_acquire);
   if (have >= count) return have;
+  InRuntime in_runtime;
   SpinGuard guard(workers_lock);
   for (have = n_workers.load(std::memory_order_relaxed); have < count && have < kMaxCarriers;) {
     if (!host::start_thread(worker_main, &workers[have],
@@ -238,7 +240,7 @@ void reset_after_fork() {
   sleeping_carriers.store(0, std::memory_order_relaxed);
   active_carriers.store(here.carrier && here.carrier->counted ? 1 : 0, std::memory_order_relaxed);
   if (Carrier* own = here.carrier) {
-    own->ready = {};
+    own->ready.clear();
     own->woken.store(nullptr, std::memory_order_relaxed);
     own->current->signalled.store(false, std::memory_order_relaxed);
     for (Strand* spare = own->spare; spare; spare = spare->next_spare)

@@ -13,9 +13,6 @@ namespace {
 
 constinit std::atomic<unsigned> known_cores{0};
 
-// Weak symbols: null in programs without libroost.so.
-bool with_roost() { return roost_active && roost_active(); }
-
 unsigned count_cores() {
   if (with_roost()) return roost_core_count();
   // The system call rather than sched_getaffinity(): as large as the kernel's masks get.
@@ -29,6 +26,9 @@ unsigned count_cores() {
 }
 
 }  // namespace
+
+// Weak symbols: null in programs without libroost.so.
+bool with_roost() { return roost_active && roost_active(); }
 
 unsigned cores() {
   unsigned count = known_cores.load(std::memory_order_relaxed);
@@ -69,6 +69,11 @@ extern "C" {
 // Where this library's code lies, by the linker.
 extern char __ehdr_start __attribute__((visibility("hidden")));
 extern char etext __attribute__((visibility("hidden")));
+}
+
+bool is_own_code(std::uint64_t address) {
+  return address >= reinterpret_cast<std::uint64_t>(&__ehdr_start) &&
+         address < reinterpret_cast<std::uint64_t>(&etext);
 }
 
 struct roost_light* light_state(struct roost_light& own) {

@@ -9,6 +9,7 @@
 #include <linux/futex.h>
 #include <sched.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -61,21 +62,45 @@ inline Nanoseconds cpu_time(std::int32_t tid) {
   return static_cast<Nanoseconds>(t.tv_sec) * 1'000'000'000 + static_cast<Nanoseconds>(t.tv_nsec);
 }
 
-// Whether a thread of this process waits in the kernel rather than running or being about to. For
-// threads that may open files.
-inline bool is_asleep(std::int32_t tid) {
+// A file of a thread of this process, into `text`; its length, 0 if there is none. For threads that
+// may open files.
+inline long read_of_thread(std::int32_t tid, const char* file_name, char* text, std::size_t size) {
   KeepErrno keep;
-  Text<48> name("/proc/self/task/");
-  name << static_cast<std::uint32_t>(tid) << "/stat";
+  Text<64> name("/proc/self/task/");
+  name << static_cast<std::uint32_t>(tid) << "/" << file_name;
   int file = open(name.c_str(), O_RDONLY | O_CLOEXEC);
-  if (file < 0) return false;
-  char text[128];
-  long length = read(file, text, sizeof text);
+  if (file < 0) return 0;
+  long length = read(file, text, size);
   close(file);
+  return length > 0 ? length : 0;
+}
+
+// Whether a thread of this process waits in the kernel rather than running or being about to.
+inline bool is_asleep(std::int32_t tid) {
+  char text[128];
+  long length = read_of_thread(tid, "stat", text, sizeof text);
   // "TID (NAME) STATE ...", where a name may contain anything.
   for (long i = length - 3; i >= 0; --i)
     if (text[i] == ')') return text[i + 1] == ' ' && text[i + 2] == 'S';
   return false;
+}
+
+// The number of the system call in which a thread of this process waits, -1 if in none.
+inline long call_asleep_in(std::int32_t tid) {
+  char text[160];
+  long length = read_of_thread(tid, "syscall", text, sizeof text);
+  long number = -1;  // "running", or the number and its arguments
+  for (long i = 0; i < length && text[i] >= '0' && text[i] <= '9'; ++i)
+    number = (number < 0 ? 0 : number * 10) + (text[i] - '0');
+  return number;
+}
+
+// Memory of this process that may not be there: how many bytes were read, or -1.
+inline long read_own_memory(std::uint64_t address, void* to, std::size_t bytes) {
+  KeepErrno keep;
+  iovec local{to, bytes};
+  iovec remote{reinterpret_cast<void*>(address), bytes};
+  return syscall(SYS_process_vm_readv, getpid(), &local, 1UL, &remote, 1UL, 0UL);
 }
 
 inline void write_error(const char* text, std::size_t length) {

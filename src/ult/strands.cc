@@ -180,6 +180,9 @@ Strand* fresh_strand(Carrier& carrier) {
 }  // namespace
 
 void begin_on_fresh_strand(Carrier& carrier, const Call& call, const Batch* under) {
+  // A call that was begun before its batch was found to be light has siblings from now on.
+  Strand* self = carrier.current;
+  if (!self->inside && under != &kAnything) self->inside = under;
   Strand* strand = fresh_strand(carrier);
   strand->batch = call.batch;
   strand->call = call.number;

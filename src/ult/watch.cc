@@ -4,16 +4,20 @@
 #include <ctime>
 
 #include "ult/carriers.h"
+#include "ult/interrupt.h"
 #include "ult/kernel.h"
 
 namespace roost::ult {
 namespace {
 
 constexpr long kTick = 2'000'000;               // ns
+constexpr long kSoon = 250'000;                 // ns; after a request, which is seldom the last,
+constexpr unsigned kSoonTicks = 8;              // so often
 constexpr unsigned kQuietTicks = 50;            // without light strands before it sleeps
 constexpr Nanoseconds kSuspicious = 1'000'000;  // CPU time a strand has used at a stretch: asked
 constexpr Nanoseconds kHopeless = 8'000'000;    // and where asking has not helped
 constexpr Nanoseconds kAsleep = 20'000'000;     // time a thread sleeps inside a batch
+constexpr Nanoseconds kRarest = 64'000'000;     // CPU time between requests
 constexpr unsigned kMaxWatched = 1024;          // carriers
 constexpr std::size_t kStack = 64 * 1024;
 
@@ -26,6 +30,9 @@ struct Seen {
   std::uint32_t steps;
   Nanoseconds used;
   Nanoseconds at;
+  Nanoseconds last_used;  // at the last look, and since when it was that
+  Nanoseconds still_since;
+  Nanoseconds ask_at;  // CPU time to be spent before it is asked again
 };
 Seen seen[kMaxWatched];
 
@@ -54,21 +61,53 @@ void wake_or_add_worker() {
   ensure_workers(workers_count() + 1);
 }
 
-// Whether there are strands inside light batches.
-bool look() {
-  bool any = false;
+// Strands or pieces of work that the running strand keeps from going on.
+bool keeps_others(const Carrier& carrier, const Batch& inside) {
+  return carrier.ready.has_any() || carrier.woken.load(std::memory_order_relaxed) ||
+         inside.pieces.load(std::memory_order_relaxed);
+}
+
+// Without Roost. True if the thread was asked. The longer it has used the CPU, the less it looks
+// like a wait. In a batch whose members are known to wait unseen, not much time is lost.
+bool ask(const Carrier& carrier, const Batch& inside, Seen& it, Nanoseconds spent,
+         Nanoseconds now) {
+  bool known = inside.blocks.load(std::memory_order_relaxed);
+  Nanoseconds still = now - it.still_since;
+  if (spent >= (known && it.ask_at == kSuspicious ? kSoon : it.ask_at)) {
+    it.ask_at = spent + (spent < kRarest ? spent : kRarest);
+    return interrupt_running(carrier);
+  }
+  if (still < (known ? kSoon : kTick)) return false;
+  return interrupt_sleeping(carrier, known || still >= kAsleep);
+}
+
+struct Found {
+  bool any;    // strands inside light batches
+  bool asked;  // one of them
+};
+
+Found look() {
+  Found found{};
   unsigned n = carriers_count();
   Nanoseconds now = kernel::now();
   for (unsigned i = 0; i < n && i < kMaxWatched; ++i) {
     Carrier& carrier = *carrier_at(i);
     const Batch* inside = carrier.inside.load(std::memory_order_relaxed);
     if (!inside) continue;
-    any = true;
+    found.any = true;
     Seen& it = seen[i];
     std::uint32_t steps = carrier.steps.load(std::memory_order_relaxed);
     Nanoseconds used = kernel::cpu_time(carrier.tid);
-    if (steps != it.steps || used < it.used) it = {steps, used, now};
+    if (steps != it.steps || used < it.used) it = {steps, used, now, used, now, kSuspicious};
+    if (used != it.last_used) {
+      it.last_used = used;
+      it.still_since = now;
+    }
     Nanoseconds spent = used - it.used;
+    if (!host::with_roost() && keeps_others(carrier, *inside) &&
+        ask(carrier, *inside, it, spent, now)) {
+      found.asked = true;
+    }
     if (spent >= kSuspicious && spent < kHopeless) {
       host::suspect(carrier.thread.load(std::memory_order_relaxed));
       continue;
@@ -79,21 +118,25 @@ bool look() {
     if (!busy && !sleeps_long(carrier, it, now)) continue;
     if (!busy) inside->blocks.store(true, std::memory_order_relaxed);
     wake_or_add_worker();
-    it = {steps, used, now};
+    it = {steps, used, now, used, now, kSuspicious};
   }
-  return any;
+  return found;
 }
 
 void* watch_main(void*) {
   host::leave_scheduling();
+  interrupts_start();
+  unsigned soon = 0;
   for (unsigned quiet = 0;;) {
-    timespec tick{0, kTick};
+    timespec tick{0, soon ? kSoon : kTick};
     nanosleep(&tick, nullptr);
-    quiet = look() ? 0 : quiet + 1;
+    Found found = look();
+    soon = found.asked ? kSoonTicks : soon ? soon - 1 : 0;
+    quiet = found.any ? 0 : quiet + 1;
     if (quiet < kQuietTicks) continue;
     // [watch-1] A batch opened after this wakes it; one opened before is seen by this look.
     state.store(State::asleep, std::memory_order_seq_cst);
-    if (look()) state.store(State::awake, std::memory_order_relaxed);
+    if (look().any) state.store(State::awake, std::memory_order_relaxed);
     while (state.load(std::memory_order_acquire) == State::asleep)
       kernel::futex_wait(&state, static_cast<std::uint32_t>(State::asleep));
     quiet = 0;

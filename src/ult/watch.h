@@ -5,7 +5,9 @@
 // with light members, the watch looks every two milliseconds for carriers that have not gone on to
 // something else. Under Roost such a carrier's thread is asked whether it only waits, and if so,
 // siblings run at once, and in each round of that loop from then on (roost/roost.h, light threads).
-// Where that does not help and calls have not begun, further workers begin them.
+// Without Roost the watch asks itself (ult/interrupt.h), also threads that sleep in the kernel
+// while siblings are ready. Where none of that helps and calls have not begun, further workers
+// begin them.
 #pragma once
 
 namespace roost::ult {

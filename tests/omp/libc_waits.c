@@ -1,7 +1,7 @@
 // Members that share an OS thread wait for each other in calls of libc: whoever waits lets its
 // siblings run, is woken by whatever ends its wait, and no other wait of the thread is lost for it.
 // scheduler: roost
-// reason: without Roost nobody sees these waits; members need OS threads of their own there
+// reason: without Roost, mutexes that have owners are the OS threads'; waits_begun.c is for there
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>

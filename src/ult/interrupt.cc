@@ -1,0 +1,130 @@
+// The question by a signal, and its handler.
+#include "ult/interrupt.h"
+
+#include <signal.h>
+#include <sys/syscall.h>
+
+#include <cerrno>
+
+#include "spin/interrupted.h"
+#include "ult/host.h"
+#include "ult/kernel.h"
+
+namespace roost::ult {
+namespace {
+
+constexpr int kSignal = SIGURG;
+
+#if defined(__x86_64__)
+
+constexpr unsigned kMaxSteps = 1024;  // of a proof
+
+// System calls in which a thread may wait for another of its process. Not those that end by
+// themselves (sleeps), and not writes: the strand may hold a lock of stdio's, which a sibling,
+// being the same thread, would not notice.
+constexpr int kRestarted[] = {SYS_futex,  SYS_read,    SYS_recvfrom, SYS_recvmsg,
+                              SYS_accept, SYS_accept4, SYS_connect,  SYS_wait4,
+                              SYS_waitid, SYS_flock,   SYS_fcntl,    SYS_openat};
+constexpr int kEndedBySignals[] = {
+    SYS_poll,  SYS_ppoll,      SYS_select, SYS_pselect6, SYS_epoll_wait,     SYS_epoll_pwait,
+    SYS_semop, SYS_semtimedop, SYS_msgrcv, SYS_msgsnd,   SYS_rt_sigtimedwait};
+
+template <std::size_t n>
+bool is_among(const int (&calls)[n], long number) {
+  for (int call : calls)
+    if (call == number) return true;
+  return false;
+}
+
+bool read_bytes(std::uint64_t address, void* to, std::size_t bytes) {
+  return kernel::read_own_memory(address, to, bytes) == static_cast<long>(bytes);
+}
+
+bool read_carefully(std::uint64_t address, unsigned width, std::uint64_t& value) {
+  value = 0;
+  return read_bytes(address, &value, width);
+}
+
+bool is_system_call(std::uint64_t address) {
+  std::uint8_t code[2];
+  return read_bytes(address, code, sizeof code) && code[0] == 0x0f && code[1] == 0x05;
+}
+
+// Whether the signal has interrupted a system call: the kernel then repeats it, or has it say
+// EINTR.
+bool in_system_call(const spin::Registers& registers) {
+  std::uint64_t at = registers.instruction_pointer;
+  auto result = static_cast<long>(registers.general[0]);
+  if (result == -EINTR) return is_system_call(at - 2);
+  return is_among(kRestarted, result) && is_system_call(at);
+}
+
+bool spins(const spin::Registers& registers) {
+  spin::CodeWindow code;
+  return spin::read_code(registers.instruction_pointer, code, read_bytes) &&
+         spin::prove_wait(registers, code, read_carefully, kMaxSteps).waits;
+}
+
+void on_interrupt(int, siginfo_t*, void* context) {
+  Carrier* own = here.carrier;
+  if (!own) return;
+  own->interrupted = true;
+  if (own->in_runtime || !own->current->inside) return;
+  kernel::KeepErrno keep;
+  spin::Registers registers = spin::registers_of(*static_cast<ucontext_t*>(context));
+  if (host::is_own_code(registers.instruction_pointer)) return;
+  if (!in_system_call(registers) && !spins(registers)) return;
+  // The next time each member gets a thread of its own.
+  own->current->inside->blocks.store(true, std::memory_order_relaxed);
+  light_event(ROOST_LIGHT_YIELDS);
+}
+
+bool is_ours() {
+  struct sigaction now;
+  return sigaction(kSignal, nullptr, &now) == 0 && now.sa_flags & SA_SIGINFO &&
+         now.sa_sigaction == on_interrupt;
+}
+
+bool ask(const Carrier& carrier) {
+  kernel::KeepErrno keep;
+  return !host::with_roost() && is_ours() &&
+         syscall(SYS_tgkill, getpid(), carrier.tid, kSignal) == 0;
+}
+
+#endif
+
+}  // namespace
+
+#if defined(__x86_64__)
+
+void interrupts_start() {
+  struct sigaction before;
+  if (host::with_roost() || sigaction(kSignal, nullptr, &before) != 0) return;
+  if (before.sa_flags & SA_SIGINFO || before.sa_handler != SIG_DFL) return;
+  struct sigaction ours = {};
+  ours.sa_sigaction = on_interrupt;
+  // NODEFER: siblings run with the signal mask as the program set it. Not ONSTACK: each strand is
+  // interrupted on its own stack.
+  ours.sa_flags = SA_SIGINFO | SA_RESTART | SA_NODEFER;
+  sigaction(kSignal, &ours, nullptr);
+}
+
+bool interrupt_running(const Carrier& carrier) {
+  return kernel::call_asleep_in(carrier.tid) < 0 && ask(carrier);
+}
+
+bool interrupt_sleeping(const Carrier& carrier, bool long_asleep) {
+  long call = kernel::call_asleep_in(carrier.tid);
+  bool may_wait = is_among(kRestarted, call) || (long_asleep && is_among(kEndedBySignals, call));
+  return may_wait && ask(carrier);
+}
+
+#else
+
+void interrupts_start() {}
+bool interrupt_running(const Carrier&) { return false; }
+bool interrupt_sleeping(const Carrier&, bool) { return false; }
+
+#endif
+
+}  // namespace roost::ult
