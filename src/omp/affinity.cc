@@ -1,12 +1,14 @@
 // OMP_AFFINITY_FORMAT and the routines that show or capture what it says of a thread.
 //
-// A field is %[[[0].]width]type or with {name} for the type: 0 pads with zeros, "." puts the text
-// to the right of its width.
+// A field is %[[[0].]width]type or with {name} for the type: "." puts the text to the right of its
+// width, and "0." fills numbers up with zeros.
 #include "omp/affinity.h"
 
+#include <dlfcn.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <cstdio>
 #include <cstring>
 
 #include "base/text.h"
@@ -47,7 +49,7 @@ constexpr LongName kLongNames[] = {
 
 // Reads the field behind a percent sign; where it ends.
 const char* read_field(const char* at, Field& field) {
-  if (*at == '0') {
+  if (at[0] == '0' && at[1] == '.') {
     field.zeros = true;
     ++at;
   }
@@ -139,7 +141,7 @@ void put(Line& line, const Field& field, const Member& member) {
   value_of(field.type, member, text);
   bool numeric = strchr("tTLnNaPi", field.type) && field.type;
   std::size_t pad = field.width > text.length() ? field.width - text.length() : 0;
-  bool right = field.right || (field.zeros && numeric);
+  bool right = field.right;
   char filler = field.zeros && numeric ? '0' : ' ';
   const char* digits = text.c_str();
   if (right && filler == '0' && *digits == '-') line << *digits++;
@@ -173,11 +175,32 @@ void describe(Line& line, const char* format, const Member& member) {
   expand(line, format, member);
 }
 
+bool is_loaded(const char* library) {
+  void* handle = dlopen(library, RTLD_LAZY | RTLD_NOLOAD);
+  if (handle) dlclose(handle);
+  return handle;
+}
+
+// Where the program's own runtime would show it: libomp on standard output, libgomp on standard
+// error.
+bool shows_on_output() {
+  static constinit std::atomic<int> state{0};  // 0: not looked; 1: no; 2: yes
+  if (!state.load(std::memory_order_relaxed)) {
+    bool llvm = is_loaded("libomp.so.5") || is_loaded("libomp.so") || is_loaded("libiomp5.so");
+    state.store(llvm && !is_loaded("libgomp.so.1") ? 2 : 1, std::memory_order_relaxed);
+  }
+  return state.load(std::memory_order_relaxed) == 2;
+}
+
 void display(const char* format, const Member& member) {
   Line line;
   describe(line, format, member);
   line << '\n';
-  ult::kernel::write_error(line.c_str(), line.length());
+  if (shows_on_output()) {
+    fwrite(line.c_str(), 1, line.length(), stdout);  // between what the program prints
+  } else {
+    ult::kernel::write_error(line.c_str(), line.length());
+  }
 }
 
 std::size_t copy(char* buffer, std::size_t size, const char* text, std::size_t length) {
@@ -219,12 +242,12 @@ std::size_t get_affinity_format(char* buffer, std::size_t size) {
 }
 
 void display_affinity_of(const Member& member) {
-  // Each gtid once.
-  static constinit std::atomic<std::uint64_t> shown[1024] = {};
+  // Again when a thread comes to another level or into a team of another size, as with libomp.
+  static constinit std::atomic<std::uint32_t> shown[65536] = {};
   auto gtid = static_cast<unsigned>(member.gtid);
-  if (gtid / 64 >= 1024) return;
-  std::uint64_t bit = std::uint64_t{1} << gtid % 64;
-  if (shown[gtid / 64].fetch_or(bit, std::memory_order_relaxed) & bit) return;
+  if (gtid >= sizeof shown / sizeof *shown) return;
+  std::uint32_t now = member.team->level << 16 | member.team->size;
+  if (shown[gtid].exchange(now, std::memory_order_relaxed) == now) return;
   display(nullptr, member);
 }
 

@@ -72,24 +72,26 @@ void* take(AllocatorHandle handle, std::size_t alignment, std::size_t size, bool
   std::size_t total = 0;
   if (__builtin_add_overflow(size, alignment + sizeof(Header), &total)) return nullptr;
   bool limited = allocator && allocator->pool != ~std::size_t{0};
+  // What is needed beside the memory counts, too, as with libgomp and libomp.
+  std::size_t taken = limited ? total - kLeast : 0;
   if (limited) {
     std::size_t used = allocator->used.load(std::memory_order_relaxed);
     do {
-      if (size > allocator->pool || used - returned > allocator->pool - size) return nullptr;
-    } while (!allocator->used.compare_exchange_weak(used, used - returned + size,
+      if (taken > allocator->pool || used - returned > allocator->pool - taken) return nullptr;
+    } while (!allocator->used.compare_exchange_weak(used, used - returned + taken,
                                                     std::memory_order_relaxed));
   }
   const ProgramHeap& heap = program_heap();
   // program_heap() has found them. NOLINTNEXTLINE(clang-analyzer-core.CallAndMessage)
   void* base = zeroed ? heap.allocate_zeroed(1, total) : heap.allocate(total);
   if (!base) {
-    if (limited) allocator->used.fetch_sub(size - returned, std::memory_order_relaxed);
+    if (limited) allocator->used.fetch_sub(taken - returned, std::memory_order_relaxed);
     return nullptr;
   }
   auto address = reinterpret_cast<std::uintptr_t>(base) + sizeof(Header);
   address = (address + alignment - 1) & ~(alignment - 1);
   void* memory = reinterpret_cast<void*>(address);
-  *header_of(memory) = {base, size, limited ? size : 0, handle};
+  *header_of(memory) = {base, size, taken, handle};
   return memory;
 }
 

@@ -83,11 +83,11 @@ ROOST_EXPORT void __kmpc_error(Ident* where, int severity, const char* message) 
 }
 ROOST_EXPORT void GOMP_warning(const char* message, std::size_t length) {
   ompt::error(1, message, length_of(message, length), __builtin_return_address(0));
-  say("libgomp", "warning", message, length_of(message, length), nullptr);
+  say("\nlibgomp", "warning", message, length_of(message, length), nullptr);
 }
 ROOST_EXPORT void GOMP_error(const char* message, std::size_t length) {
   ompt::error(2, message, length_of(message, length), __builtin_return_address(0));
-  say("libgomp", "error", message, length_of(message, length), nullptr);
+  say("\nlibgomp", "error", message, length_of(message, length), nullptr);
   std::exit(1);
 }
 

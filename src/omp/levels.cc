@@ -5,6 +5,8 @@
 #include <link.h>
 #include <sys/auxv.h>
 
+#include "omp/ompt_callbacks.h"
+
 namespace roost::omp {
 namespace {
 
@@ -84,6 +86,7 @@ void inherit_by_level(Icvs& icvs, unsigned level) {
 bool on_os_threads(const Team& team) {
   std::int32_t levels = settings().os_levels;
   if (levels >= 0) return static_cast<std::int32_t>(team.active_level) <= levels;
+  if (__builtin_expect(ompt::on(), 0) && ompt::has_tool()) return true;
   return team.active_level == 1 && of_executable_with_tls(team.region.function);
 }
 

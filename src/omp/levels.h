@@ -11,8 +11,8 @@ void inherit_by_level(Icvs& icvs, unsigned level);
 // Whether each member of the team has an OS thread of its own, always the same for the same number
 // in successive regions. Others share OS threads where there are more members than cores to spare,
 // and with them thread-local variables. By default these are the outermost regions of programs that
-// have thread-local variables themselves (gcc's threadprivate is one); ROOST_OMP_LEVELS=N: all
-// regions up to level N.
+// have thread-local variables themselves (gcc's threadprivate is one), and all regions while a tool
+// is attached: tools keep what is open by thread. ROOST_OMP_LEVELS=N: all regions up to level N.
 bool on_os_threads(const Team& team);
 
 // Regions whose members wait for each other by spinning, by their functions: learned when it is

@@ -3,6 +3,7 @@
 // header: omp-tools.h
 // flags: -rdynamic
 // threads: 1 2 7
+// env: ROOST_OMP_LEVELS=0
 // reference: clang
 // reason: libgomp has no tools; the executable must show it has one, as only libomp asks for it
 #include <omp.h>

@@ -3,6 +3,7 @@
 // header: omp-tools.h
 // flags: -rdynamic
 // threads: 2 7
+// env: ROOST_OMP_LEVELS=0
 // reference: clang
 // reason: libgomp has no tools
 #include <omp.h>

@@ -4,7 +4,7 @@
 // header: omp-tools.h
 // flags: -rdynamic
 // threads: 1 2 7
-// env: OMP_CANCELLATION=true
+// env: OMP_CANCELLATION=true ROOST_OMP_LEVELS=0
 // reference: no
 // reason: libgomp has no tools, and LLVM's version 14 has less of this
 #include <omp.h>
