@@ -16,22 +16,29 @@ extern "C" void __kmpc_push_num_threads(roost::omp::Ident* where, std::int32_t g
 namespace roost::omp {
 namespace {
 
-// For atomic operations of sizes the processor has no instruction for.
-
-// `who`: to gcc's programs as libgomp would, whose texts people look for.
-void say(const char* who, const char* kind, const char* message, std::size_t length,
-         const char* where) {
-  Text<1024> text(who);
-  text << ": " << kind << " directive";
-  if (where && *where) text << " at " << where;
+void write_message(Text<1024>& text, const char* message, std::size_t length) {
   if (message) {
     text << ": ";
     text.append(message, length);
-  } else {
-    text << " encountered";
   }
   text << "\n";
   ult::kernel::write_error(text.c_str(), text.length());
+}
+
+// To clang's programs.
+void say(const char* kind, const char* message, const char* where) {
+  Text<1024> text("roost: ");
+  text << kind << " directive";
+  if (where && *where) text << " at " << where;
+  if (!message) text << " encountered";
+  write_message(text, message, message ? strlen(message) : 0);
+}
+
+// To gcc's programs, in libgomp's words, which people look for.
+void say_as_libgomp(const char* kind, const char* message, std::size_t length) {
+  Text<1024> text("\nlibgomp: ");
+  text << kind << "error directive encountered";
+  write_message(text, message, length);
 }
 
 // gcc's length of a text that ends with a null.
@@ -78,16 +85,16 @@ ROOST_EXPORT void __kmpc_error(Ident* where, int severity, const char* message) 
   constexpr int kFatal = 2;
   ompt::error(severity, message, length_of(message, ~std::size_t{0}), __builtin_return_address(0));
   const char* source = where ? where->source : nullptr;
-  say("roost", severity == kFatal ? "error" : "warning", message, ~std::size_t{0}, source);
+  say(severity == kFatal ? "error" : "warning", message, source);
   if (severity == kFatal) std::exit(1);
 }
 ROOST_EXPORT void GOMP_warning(const char* message, std::size_t length) {
   ompt::error(1, message, length_of(message, length), __builtin_return_address(0));
-  say("\nlibgomp", "warning", message, length_of(message, length), nullptr);
+  say_as_libgomp("", message, length_of(message, length));
 }
 ROOST_EXPORT void GOMP_error(const char* message, std::size_t length) {
   ompt::error(2, message, length_of(message, length), __builtin_return_address(0));
-  say("\nlibgomp", "error", message, length_of(message, length), nullptr);
+  say_as_libgomp("fatal error: ", message, length_of(message, length));
   std::exit(1);
 }
 
