@@ -48,7 +48,11 @@ void wake_for_tasks(const ult::Batch* batch) {
 
 // A worker that has done its part stays while the region lasts, in case there are tasks. It looks
 // for them only while it is counted as a helper: end_region() waits for those who saw its round.
+// Until it has noticed that a region is over, a strand of its own may have a part in the next one,
+// and stays in its place.
 void stay_and_help(Team& team, Member& member, std::uint32_t round) {
+  ult::Carrier& own = *ult::here.carrier;
+  own.stays = true;
   auto over = [&] { return team.round.load(std::memory_order_seq_cst) != round; };
   ult::wait_until(team.done, tasks_of(team), over, [&] {
     if (!team.pieces.load(std::memory_order_relaxed)) return false;
@@ -57,6 +61,12 @@ void stay_and_help(Team& team, Member& member, std::uint32_t round) {
     team.helpers.fetch_sub(1, std::memory_order_release);
     return helped;
   });
+  own.stays = false;
+}
+
+bool is_idle_worker() {
+  const ult::Carrier& own = *ult::here.carrier;
+  return !ult::here.local && (own.current == &own.root || own.stays);
 }
 
 void arrive_at_end(Team& team) {
@@ -104,7 +114,7 @@ void run_member(ult::Batch* batch, unsigned number) {
   }
   Member& member = team.members[number];
   std::uint32_t round = team.round.load(std::memory_order_relaxed);
-  bool idle_worker = !ult::here.local && ult::here.carrier->current == &ult::here.carrier->root;
+  bool idle_worker = is_idle_worker();
   // A tool sees it wait, so the region ends after it: it is a helper until then.
   bool watched = idle_worker && ompt::on();
   if (watched) team.helpers.fetch_add(1, std::memory_order_relaxed);
@@ -342,6 +352,14 @@ void run_in_place(Team& team, unsigned number) {
   arrive_at_end(team);
 }
 
+// The master does tasks first, so that workers that it has called, and that are on their way, still
+// find parts to begin: who has none cannot help with tasks. Who waits in the region for such a part
+// begins it himself.
+void run_tasks_at_first(Team& team, Member& master) {
+  while (team.pieces.load(std::memory_order_relaxed) && run_task(master)) {
+  }
+}
+
 }  // namespace
 
 void lock_roots_before_fork() { roots_lock.acquire(); }
@@ -487,6 +505,7 @@ void end_region() {
   if (__builtin_expect(region_cancelled(team), 0)) wake_workshares(team);
   ompt::part_arrives(master, false);
   if (team.size > 1) {
+    if (team.opener->team->active_level == 0) run_tasks_at_first(team, master);
     for (unsigned number; (number = team.tickets.take()) != ult::kNoCall;)
       run_in_place(team, number);
     if (!team.own_threads) {
