@@ -1,0 +1,79 @@
+// Which members of a team are sent to threads when its region begins.
+#include "omp/send.h"
+
+#include "ult/kernel.h"
+
+namespace roost::omp {
+namespace {
+
+// To a worker that may not listen yet: as long as it will for certain, and else for so long that it
+// must be at work for somebody else.
+bool send_patiently(Team& team, unsigned worker, unsigned number) {
+  constexpr unsigned kLookEvery = 64;
+  constexpr Nanoseconds kLongest = 100'000'000;
+  Nanoseconds until = 0;
+  for (unsigned tries = 1; !ult::send(worker, team, number, true); ++tries) {
+    cpu_pause();
+    if (tries % kLookEvery != 0) continue;
+    ult::host::yield();
+    if (ult::will_listen(worker, team)) continue;
+    Nanoseconds now = ult::kernel::now();
+    if (!until) until = now + kLongest;
+    if (now > until) return false;
+  }
+  return true;
+}
+
+// A worker that belongs to nobody, and now to the team. False if there are no more threads.
+bool claim_worker(Team& team, unsigned number) {
+  for (unsigned worker = 0;; ++worker) {
+    if (ult::ensure_workers(worker + 1) <= worker) return false;
+    if (!ult::claim(worker)) continue;
+    if (ult::send(worker, team, number, true) ||
+        (ult::will_listen(worker, team) && send_patiently(team, worker, number))) {
+      team.own[number - 1] = static_cast<std::uint16_t>(worker + 1);
+      return true;
+    }
+    ult::unclaim(worker);
+  }
+}
+
+}  // namespace
+
+bool crowded() {
+  return ult::active_carriers.load(std::memory_order_relaxed) > ult::host::cores() ||
+         ult::host::others_wait();
+}
+
+void send_members(Team& team) {
+  unsigned wanted = team.size - 1;
+  if (wanted >= ult::host::cores()) wanted = ult::host::cores() - 1;
+  if (!wanted) return;
+  unsigned workers = ult::ensure_workers(wanted);
+  bool spare = false;
+  bool asked = false;
+  for (unsigned worker = 0; team.n_sent < wanted && worker < workers; ++worker) {
+    unsigned number = team.n_sent + 1;
+    bool sent = ult::send(worker, team, number, spare);
+    if (!sent && !asked && ult::asleep(worker)) {
+      asked = true;
+      spare = ult::host::core_to_spare(ult::active_carriers.load(std::memory_order_relaxed));
+      sent = spare && ult::send(worker, team, number, true);
+    }
+    if (sent) team.sent[team.n_sent++] = static_cast<std::uint16_t>(worker);
+  }
+}
+
+void send_to_own_threads(Team& team) {
+  for (unsigned number = 1; number < team.size; ++number) {
+    unsigned own = team.own[number - 1];
+    if (own && !send_patiently(team, own - 1, number)) {
+      ult::unclaim(own - 1);
+      own = team.own[number - 1] = 0;
+    }
+    if (!own && !claim_worker(team, number)) return;  // the rest become light
+    team.sent[team.n_sent++] = static_cast<std::uint16_t>(team.own[number - 1] - 1);
+  }
+}
+
+}  // namespace roost::omp
