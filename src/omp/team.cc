@@ -53,7 +53,7 @@ void wake_for_tasks(const ult::Batch* batch) {
 // and stays in its place.
 void stay_and_help(Team& team, Member& member, std::uint32_t round) {
   ult::Carrier& own = *ult::here.carrier;
-  own.stays = true;
+  own.stays = own.current == &own.root;
   auto over = [&] { return team.round.load(std::memory_order_seq_cst) != round; };
   ult::wait_until(team.done, tasks_of(team), over, [&] {
     if (!team.pieces.load(std::memory_order_relaxed)) return false;
@@ -66,8 +66,12 @@ void stay_and_help(Team& team, Member& member, std::uint32_t round) {
 }
 
 bool is_idle_worker() {
-  const ult::Carrier& own = *ult::here.carrier;
-  return !ult::here.local && (own.current == &own.root || own.stays);
+  ult::Carrier& own = *ult::here.carrier;
+  if (ult::here.local) return false;
+  if (own.current == &own.root) return true;
+  bool in_its_place = own.stays;
+  own.stays = false;  // for one strand
+  return in_its_place;
 }
 
 void arrive_at_end(Team& team) {

@@ -141,8 +141,7 @@ struct alignas(kCoreStride) Carrier {
   // The runtime is in a call of libc's: whoever interrupts it there leaves it alone.
   volatile bool in_runtime = false;
   volatile bool interrupted = false;  // by our own question: such an EINTR is not the program's
-  // Kept by the layer above: one of its strands waits for work of a region in which it has no part
-  // any more.
+  // Kept by the layer above: its root waits for work of a region in which it has no part any more.
   bool stays = false;
   bool watched_for_overflow = false;  // its thread, and then perhaps on this stack (ult/overflow.h)
   Stack alternate;
