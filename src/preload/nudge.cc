@@ -56,6 +56,7 @@ void on_nudge(int, siginfo_t*, void* context) {
     undo_rewrites(code);
     proof = prove_wait(registers, code, read_carefully, kMaxSteps);
     if (!proof.waits) return;
+    runtime_segment().header->waits_found.fetch_add(1, std::memory_order_relaxed);
     if (mode == SpinMode::rewrite) rewrite_wait_loop(proof, code);
   }
   if (let_light_sibling_run()) return;

@@ -111,6 +111,7 @@ class Trial {
     }
     return true;
   }
+  std::uint32_t waits_found() const { return waits_found_; }
   bool answered(CoreIndex) { return !actors_[owner_].asked; }
   bool wake(CoreIndex) { return false; }
   void take(CoreIndex core, bool sleeps) {
@@ -151,6 +152,7 @@ class Trial {
   void step(ThreadIndex t) {
     Actor& actor = actors_[t];
     State state = instance_.state(t);
+    waits_found_ += actor.asked;
     actor.asked = false;
     if (state == State::blocked) return instance_.wake(t);
     if (state == State::external) {  // back from the kernel, or made to share its core
@@ -222,6 +224,7 @@ class Trial {
   std::vector<Actor> actors_;
   std::vector<Nanoseconds> stopped_until_;
   Watchdog watchdog_{};
+  std::uint32_t waits_found_ = 0;
   Nanoseconds patience_ = 0, quantum_ = 0;
   ThreadIndex owner_ = kNoThread;
   std::uint64_t nearest_ = 0;

@@ -135,6 +135,9 @@ class Hands {
     int signal = static_cast<int>(slot().nudge_signal.load(std::memory_order_relaxed));
     return ask_owner(record(), core, slot().pid, tid_, signal);
   }
+  std::uint32_t waits_found() const {
+    return s_.header->waits_found.load(std::memory_order_relaxed);
+  }
   bool answered(CoreIndex) const { return record().nudged.load(std::memory_order_relaxed) == 0; }
 
   // Killed before it woke the thread, a granter leaves it asleep.

@@ -20,6 +20,7 @@ inline constexpr Nanoseconds kQuietTick = 10'000'000;  // otherwise; deaths wake
 //   sleeps(core)               whether the kernel says that the owner sleeps, or is stopped
 //   ask(core)                  by a signal, to yield if it only waits; false: it cannot be asked
 //   answered(core)             whether the signal has arrived
+//   waits_found()              how many of those asked have been found to wait by spinning
 //   wake(core)                 true if it slept for want of the wake-up that goes with its grant
 //   take(core, sleeps)         rescues the core, or makes the owner share it
 // All zero at first. 1024 cores.
@@ -35,6 +36,9 @@ class Watchdog {
       return;
     }
     if (waiting_since_ == 0) waiting_since_ = now;
+    std::uint32_t found = hands.waits_found();
+    if (found != waits_found_) spin_ticks_ = kExpectSpinning;
+    waits_found_ = found;
     for (CoreIndex core = 0; core < n_cores; ++core) look_at(hands, core, patience, now);
   }
 
@@ -62,7 +66,6 @@ class Watchdog {
     it.passes = passes;
     if (moved) {
       it.last_moved = now;
-      if (it.asked == Asked::yes) spin_ticks_ = kExpectSpinning;
       it.asked = Asked::no;
       return;
     }
@@ -85,7 +88,8 @@ class Watchdog {
   }
 
   Core cores_[1024];
-  unsigned spin_ticks_;        // for so many looks to come spinning is expected
+  unsigned spin_ticks_;  // for so many looks to come spinning is expected
+  std::uint32_t waits_found_;
   Nanoseconds waiting_since_;  // since when threads have been waiting for cores, 0: none are
 };
 

@@ -49,6 +49,7 @@ struct SegmentHeader {
   std::atomic<std::uint32_t> leader_ticks;  // moves as long as somebody watches
   std::atomic<std::uint32_t> leave_loops;   // by request: wait loops stay as the programs have them
   std::atomic<std::uint64_t> crowded_ns;    // when somebody who watches last saw READY threads
+  std::atomic<std::uint32_t> waits_found;   // threads that were asked, and waited by spinning
   std::uint64_t leader_words[6];
 
   alignas(kCoreStride) std::atomic<std::uint32_t> thread_hint;  // where to look for a free record
