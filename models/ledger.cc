@@ -156,6 +156,33 @@ struct Scripts : rl::test_suite<Scripts, 3> {
   void after() { i.check(); }
 };
 
+// Of two queues the longer one has waited longer: whoever leaves or loses core 0 may hand it to a
+// thread from there, while that core changes hands, too.
+struct Guests : rl::test_suite<Guests, 3> {
+  Instance i;
+  void before() {
+    constexpr Nanoseconds kLong = 10'000'000;
+    i.os.clock = 10 * kLong;
+    i.os.step = kLong;
+    for (ThreadIndex owner : {0, 1}) i.start_running(owner, static_cast<CoreIndex>(owner));
+    i.threads[2].ready_ns = 9 * kLong;
+    i.start_ready(2, 0);
+    for (ThreadIndex old : {3, 4}) i.start_ready(old, 1);
+    i.watch_words = false;  // a yield and a rescue, as above
+  }
+  void invariant() { i.invariant(); }
+  void thread(unsigned index) {
+    if (index == 2) {
+      i.rescue(rl::rand(kThreads));
+    } else if (rl::rand(2)) {
+      i.yield(index);
+    } else {
+      i.block(index);
+    }
+  }
+  void after() { i.check(); }
+};
+
 // Whole lives: three threads on two cores compute, wake each other in a ring, wait and end.
 struct Lives : rl::test_suite<Lives, 3> {
   Instance i;
@@ -197,13 +224,14 @@ int main() {
   check.holds<RescueAgainstBlock>("rescue against block and wake-up:", 300000);
   check.holds<RescueAgainstYield>("rescue against yield and release:", 300000);
   check.holds<Scripts>("random scripts:", 500000);
+  check.holds<Guests>("a guest from a longer queue against yield, block and rescue:", 300000);
   check.holds<Lives>("whole lives of three threads on two cores:", 300000);
   // [idle-1], both sides, and once more for who yields: a free core and a READY thread miss each
   // other.
   const char *ledger = "sched/ledger.h", *queues = "sched/ready_queues.h";
   check.fails_without<ReadyAgainstRelease>({Take::fence, ledger, "serve_idle"},
                                            rl::test_result_user_assert_failed, 300000);
-  check.fails_without<ReadyAgainstRelease>({Take::fence, ledger, "release"},
+  check.fails_without<ReadyAgainstRelease>({Take::fence, ledger, "release_after"},
                                            rl::test_result_user_assert_failed, 300000);
   check.fails_without<YieldAgainstRelease>({Take::fence, ledger, "serve_idle"},
                                            rl::test_result_user_assert_failed, 300000);

@@ -9,7 +9,7 @@ namespace roost::model {
 using Record = ThreadRecord<World>;
 
 inline constexpr CoreIndex kCores = 2;
-inline constexpr ThreadIndex kThreads = 4;
+inline constexpr ThreadIndex kThreads = 5;
 inline constexpr unsigned kProcesses = 2;
 
 struct Instance;
@@ -18,8 +18,8 @@ inline Instance* instance;  // the policy's callbacks get no pointer of ours
 // Thread i belongs to process i % 2; threads are RUNNING, BLOCKED or queued to begin with.
 struct Instance {
   struct Os {
-    Nanoseconds clock = 0;
-    Nanoseconds now() { return ++clock; }
+    Nanoseconds clock = 0, step = 1;
+    Nanoseconds now() { return clock += step; }
     Party self() { return rl::thread_index() + 1; }
     bool gone(Party) { return false; }
     ProcessIndex process() { return kNoProcess; }
@@ -72,6 +72,7 @@ struct Instance {
       record.queued_on = record.pinned_to = kNoCore;
       record.ready_ns = 0;
       record.counters = {};
+      record.guest.store(0, std::memory_order_relaxed);
       for (std::uint64_t& word : record.policy_words) word = 0;
       record.state.store(static_cast<std::uint32_t>(State::blocked), std::memory_order_relaxed);
     }

@@ -188,7 +188,7 @@ class Trial {
     }
     Nanoseconds own = 2 * (n + 1) * turn;
     Nanoseconds rounds = 1 + (own + quantum_ - 1) / quantum_;
-    return kQuietTick + kKeeperLate + own + rounds * (n_processes_ - 1) * (quantum_ + turn);
+    return kQuietTick + kKeeperLate + own + 2 * rounds * (n_processes_ - 1) * (quantum_ + turn);
   }
 
   void observe() {
@@ -245,10 +245,10 @@ TEST(BoundedWait, no_ready_thread_waits_for_longer_than_the_formula_says) {
   EXPECT_GT(nearest, 300u);
 }
 
-unsigned trials_that_find(Bug bug, const Policy& policy = kCoop) {
+unsigned trials_that_find(Bug bug, const Policy& policy = kCoop, Nanoseconds how_long = kHowLong) {
   unsigned found = 0;
   for (std::uint64_t seed = 1; seed <= kTrials / 4; ++seed)
-    found += !Trial(seed, bug, policy).run(kHowLong).empty();
+    found += !Trial(seed, bug, policy).run(how_long).empty();
   return found;
 }
 
@@ -257,7 +257,8 @@ TEST(BoundedWait, a_watchdog_that_never_makes_threads_share_is_found) {
 }
 
 TEST(BoundedWait, a_policy_that_serves_one_process_first_is_found) {
-  EXPECT_GT(trials_that_find(Bug::none, planted::kStarves), 0u);
+  // Where there is one core: a second one sees to it that its queue moves.
+  EXPECT_GT(trials_that_find(Bug::none, planted::kStarves, 5 * kHowLong), 0u);
 }
 
 }  // namespace

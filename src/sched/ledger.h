@@ -55,29 +55,9 @@ class Ledger : public ReadyQueues<W, Os> {
   // By whoever owns `core`: grants it to the next READY thread, or leaves it free. `ended`: the
   // thread that had it is no more.
   void release(CoreIndex core, bool ended = false) {
-    for (;;) {
-      PolicyContext context = context_now();
-      ThreadIndex next = find_work(context, core);
-      if (next != kNoThread) {
-        ++t_.threads[next].counters.switches;
-        give(context, core, next);
-        return;
-      }
-      if (t_.policy->core_idle) {
-        CoreView cores = view();
-        t_.policy->core_idle(context, core, ended, cores);
-      }
-      bool aside = is_contended(core);
-      note(trace::Kind::idle, nullptr, core);
-      if (!aside) set_bit(t_.idle, core);
-      t_.cores[core].owner.store(0, std::memory_order_release);
-      // [idle-1] the free core before the look at queues; [contended-1] and at whether it is still
-      // set aside.
-      W::fence();
-      if (aside ? is_contended(core) : !any_queued()) return;
-      // Somebody queued while we went idle. Whoever wins the core serves the queue.
-      if (!take_free(core)) return;
-    }
+    std::uint32_t owner = t_.cores[core].owner.load(std::memory_order_relaxed);
+    bool known = owner && !(owner & kClaimedCore);
+    release_after(known ? &t_.threads[owner - 1] : nullptr, core, ended);
   }
 
   // By the thread that owns `core`: if another thread is READY, queues the caller behind it and
@@ -85,9 +65,8 @@ class Ledger : public ReadyQueues<W, Os> {
   // after they have waited `steal_age` ns, so that yielding spinners do not tug at each other.
   // `lost` is set when the watchdog took the core meanwhile: the caller holds a READY self.
   //
-  // One yield in kYieldsAtHome looks at the other cores first: the queue of this one may hold
+  // One yield in kYieldsAtHome looks at the other cores, too: the queue of this one may hold
   // nothing but threads that yield to each other, while those of another core wait with work to do.
-  // If some of it are of the same process, it has the rest of its quantum there, too.
   static constexpr std::uint64_t kYieldsAtHome = 16;
   enum class YieldResult { alone, handed_over, lost_core };
   YieldResult yield(ThreadIndex self, CoreIndex core, Nanoseconds steal_age) {
@@ -96,18 +75,16 @@ class Ledger : public ReadyQueues<W, Os> {
     if (is_contended(core) && any_queued()) return leave_contended(self, core);
     ThreadIndex next = kNoThread;
     PolicyContext context{};
-    if (record.counters.yields % kYieldsAtHome == kYieldsAtHome - 1 && any_queued()) {
-      context = context_now();
-      Search search{core, steal_age, true};
-      if (has_queued(core, record.process)) search.only = record.process;
-      next = steal(context, search);
-    }
-    if (next == kNoThread && slot.ready.load(std::memory_order_relaxed)) {
+    if (slot.ready.load(std::memory_order_relaxed)) {
       context = context_now();
       Search search{core, 0, true};
       lock(core);
       next = pop_for(context, search, core);
       unlock(core);
+    }
+    if (next != kNoThread) {
+      bool looks_round = record.counters.yields % kYieldsAtHome == kYieldsAtHome - 1;
+      next = prefer_guest(context, core, record, next, looks_round ? steal_age : kFewWait);
     }
     if (next == kNoThread) {
       if (!any_queued()) return YieldResult::alone;
@@ -157,7 +134,7 @@ class Ledger : public ReadyQueues<W, Os> {
     note(sleeps ? trace::Kind::rescued : trace::Kind::shared, &record, core);
     t_.cores[core].owner.store(kClaimedCore | os_.self(), std::memory_order_release);
     ++(sleeps ? record.counters.rescues : record.counters.shares);
-    release(core);
+    release_after(&record, core, false);
     return true;
   }
 
@@ -282,6 +259,33 @@ class Ledger : public ReadyQueues<W, Os> {
     return YieldResult::handed_over;
   }
 
+  // `left`: the thread that leaves `core`; null if there was none.
+  void release_after(Record* left, CoreIndex core, bool ended) {
+    for (;;) {
+      PolicyContext context = context_now();
+      ThreadIndex next = find_work(context, core, left);
+      if (next != kNoThread) {
+        ++t_.threads[next].counters.switches;
+        give(context, core, next);
+        return;
+      }
+      if (t_.policy->core_idle) {
+        CoreView cores = view();
+        t_.policy->core_idle(context, core, ended, cores);
+      }
+      bool aside = is_contended(core);
+      note(trace::Kind::idle, nullptr, core);
+      if (!aside) set_bit(t_.idle, core);
+      t_.cores[core].owner.store(0, std::memory_order_release);
+      // [idle-1] the free core before the look at queues; [contended-1] and at whether it is still
+      // set aside.
+      W::fence();
+      if (aside ? is_contended(core) : !any_queued()) return;
+      // Somebody queued while we went idle. Whoever wins the core serves the queue.
+      if (!take_free(core)) return;
+    }
+  }
+
   PolicyContext context_now() {
     return {os_.now(), t_.parameters, t_.info, t_.n_cores, t_.policy->data};
   }
@@ -375,16 +379,100 @@ class Ledger : public ReadyQueues<W, Os> {
 
   // Own queue, then the NUMA node, then anywhere (USF section 4.1); first threads with work, then
   // those that wait in vain: they may know more than we do.
-  ThreadIndex find_work(const PolicyContext& context, CoreIndex core) {
+  ThreadIndex find_work(const PolicyContext& context, CoreIndex core, Record* left) {
     bool aside = is_contended(core);
     if (aside && has_bit(t_.on_trial, core)) return kNoThread;
     for (bool pass_over : {true, false}) {
       Search search{core, aside ? kContendedAge : 0, pass_over};
       ThreadIndex thread = take_from(context, search, core);
-      if (thread == kNoThread) thread = steal(context, search);
+      if (thread == kNoThread) {
+        thread = steal(context, search);
+      } else if (left && !aside) {
+        thread = prefer_guest(context, core, *left, thread);
+      }
       if (thread != kNoThread || !search.passed_over) return thread;
     }
     return kNoThread;
+  }
+
+  // A core serves its own queue while that lasts, so one may have many threads to serve and the
+  // next one few. Its turn goes to a guest therefore, a thread of another queue, if that has waited
+  // for longer than `next` of the own queue by half, and for `age` at least: not two turns in a
+  // row, and none that the process in whose turn `left` leaves can take itself.
+  //
+  // With kFewWait only if both have waited for long, and if the other queue is longer, so that it
+  // costs nothing where threads follow each other fast; cores far away are reached by way of those
+  // between.
+  static constexpr Nanoseconds kFewWait = ~0ull;
+  static constexpr Nanoseconds kUnequal = 4'000'000;
+  static constexpr CoreIndex kNeighbours = 8;
+
+  ThreadIndex prefer_guest(const PolicyContext& context, CoreIndex core, Record& left,
+                           ThreadIndex next, Nanoseconds age = kFewWait) {
+    const Record& own = t_.threads[next];
+    Nanoseconds waited = context.now - own.ready_ns;
+    if (end_visit(left)) return next;
+    ThreadIndex guest = kNoThread;
+    ProcessIndex only = own.process == left.process ? own.process : kNoProcess;
+    if (age != kFewWait) {
+      Search search{core, std::max(age, waited + waited / 2), true, false, only};
+      guest = steal(context, search);
+    } else if (waited >= kUnequal) {
+      guest = take_from_longer(context, core, waited + std::max(waited / 2, kUnequal), only);
+    }
+    if (guest == kNoThread) return next;
+    t_.threads[guest].guest.store(1, std::memory_order_relaxed);
+    requeue_front(core, next);
+    return guest;
+  }
+  // By whoever takes `record` off its core. Whether it was a guest.
+  static bool end_visit(Record& record) {
+    if (!record.guest.load(std::memory_order_relaxed)) return false;
+    record.guest.store(0, std::memory_order_relaxed);
+    return true;
+  }
+
+  // By the owner of `core`, who has taken one thread from its queue.
+  ThreadIndex take_from_longer(const PolicyContext& context, CoreIndex core, Nanoseconds age,
+                               ProcessIndex only) {
+    if (age > context.now) return kNoThread;
+    CoreIndex from = core;
+    for (int step = std::min<int>(kNeighbours, t_.n_cores - 1); step > 0; --step) {
+      from = from + 1u < t_.n_cores ? static_cast<CoreIndex>(from + 1) : CoreIndex{0};
+      if (length(from) <= length(core) + 1) continue;
+      lock(from);
+      ThreadIndex guest = pop_oldest(context, core, from, age, only);
+      unlock(from);
+      if (guest != kNoThread) return guest;
+    }
+    return kNoThread;
+  }
+
+  // Under the lock of `from`: the thread there that has waited longest, if that is `age` or more
+  // and the policy lets `core` have it.
+  ThreadIndex pop_oldest(const PolicyContext& context, CoreIndex core, CoreIndex from,
+                         Nanoseconds age, ProcessIndex only) {
+    const Fifo* fifos = t_.fifos + from * t_.n_processes;
+    Nanoseconds latest = context.now - age;
+    ProcessIndex oldest = kNoProcess;
+    for (unsigned word = 0; word < kProcessWords; ++word) {
+      for (std::uint64_t left = t_.cores[from].ready_processes[word]; left; left &= left - 1) {
+        auto p =
+            static_cast<ProcessIndex>(word * 64 + static_cast<unsigned>(__builtin_ctzll(left)));
+        const Record& head = t_.threads[fifos[p].head];
+        if ((only != kNoProcess && p != only) || head.ready_ns > latest) continue;
+        if (p == os_.process() && head.wait_words) continue;
+        oldest = p;
+        latest = head.ready_ns;
+      }
+    }
+    if (oldest == kNoProcess) return kNoThread;
+    std::uint64_t offered[kProcessWords] = {};
+    offered[oldest / 64] = 1ull << (oldest % 64);
+    QueueView view(offered, fifos, t_.n_processes);
+    std::uint64_t* words = t_.cores[core].policy_words;
+    if (t_.policy->core_free(context, core, from, words, view) != oldest) return kNoThread;
+    return unlink(from, oldest, {fifos[oldest].head, kNoThread});
   }
 
   ThreadIndex steal(const PolicyContext& context, Search& search) {
@@ -422,13 +510,6 @@ class Ledger : public ReadyQueues<W, Os> {
   bool claim(CoreIndex core) {
     bool owned = t_.cores[core].owner.load(std::memory_order_seq_cst) != 0;
     return !owned && !is_contended(core) && take_free(core);
-  }
-
-  bool has_queued(CoreIndex core, ProcessIndex process) {
-    lock(core);
-    bool found = fifo(core, process).length != 0;
-    unlock(core);
-    return found;
   }
 
   // What a policy may see and do (policy/policy.h).

@@ -64,6 +64,9 @@ struct alignas(kCoreStride) ThreadRecord {
   // Where in its own process the words lie that it waits for (sched/wait_words.h); 0: not known.
   std::uint64_t wait_words;
   std::uint64_t granted_ns;  // when it was last granted a core
+  // Whether it got its core before threads of that core's own queue, for which it is their turn
+  // next.
+  typename W::template atomic<std::uint32_t> guest;
 };
 
 // FIFO of READY threads of one process on one core, under the core's lock.
