@@ -7,6 +7,7 @@ the other cases do not is installed by `scripts/setup applications`.
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 from pathlib import Path
@@ -56,6 +57,11 @@ def script(name: str, *arguments: str) -> tuple[str, ...]:
     return (numpy_python(), str(PROGRAMS / name), *arguments)
 
 
+def torch_python() -> str:
+    """ROOST_TORCH_PYTHON names another Python than the distribution's, as one with PyPI's PyTorch."""
+    return os.environ.get("ROOST_TORCH_PYTHON") or numpy_python()
+
+
 def _seconds(place: Place) -> str:
     return "2" if place.quick else "5"
 
@@ -69,7 +75,8 @@ def _torch_case(place: Place, processes: int, threads: int) -> Case:
     """Servers with one client each. The ideal has the same clients, and a server a core."""
     def servers(copies: int, *prefix: str, clients: int = 1) -> tuple[str, ...]:
         return script("closed_loop.py", str(copies), _seconds(place), "--", *prefix,
-                       *script("torch_inference.py", "--clients", str(clients)))
+                       torch_python(), str(PROGRAMS / "torch_inference.py"),
+                       "--clients", str(clients))
 
     cores = min(machine.cores(), processes)
     width = {"OMP_NUM_THREADS": str(threads)}
