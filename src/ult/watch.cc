@@ -10,8 +10,9 @@
 namespace roost::ult {
 namespace {
 
-constexpr long kTick = 2'000'000;               // ns
-constexpr long kSoon = 250'000;                 // ns; after a request, which is seldom the last,
+constexpr Nanoseconds kTick = 2'000'000;
+constexpr Nanoseconds kSoon =
+    250'000;  // after a request, which is seldom the last, which is seldom the last,
 constexpr unsigned kSoonTicks = 8;              // so often
 constexpr unsigned kQuietTicks = 50;            // without light strands before it sleeps
 constexpr Nanoseconds kSuspicious = 1'000'000;  // CPU time a strand has used at a stretch: asked
@@ -128,7 +129,7 @@ void* watch_main(void*) {
   interrupts_start();
   unsigned soon = 0;
   for (unsigned quiet = 0;;) {
-    timespec tick{0, soon ? kSoon : kTick};
+    timespec tick{0, static_cast<long>(soon ? kSoon : kTick)};
     nanosleep(&tick, nullptr);
     Found found = look();
     soon = found.asked ? kSoonTicks : soon ? soon - 1 : 0;
