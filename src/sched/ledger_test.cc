@@ -157,11 +157,10 @@ TEST(Ledger, threads_that_yield_to_each_other_do_not_leave_those_of_other_cores_
   EXPECT_EQ(instance.broken(), "");
 }
 
-// Two cores of a node, a process a thread: 0 and 1 have the cores, of the others one waits for core
-// 0 and three for core 1, for 10 ms or more.
+// Two cores of a node, which 0 and 1 of one process have; of the others, a process each, one waits
+// for core 0 and three for core 1, for 10 ms or more.
 struct UnequalQueues : testing::Test {
   UnequalQueues() {
-    for (ThreadIndex t = 0; t < 6; ++t) instance.place(t, static_cast<ProcessIndex>(t), 0);
     occupy(instance);
     for (ThreadIndex t : {3, 4, 5}) {
       queue_on(1, t);

@@ -11,8 +11,7 @@ namespace roost::ult {
 namespace {
 
 constexpr Nanoseconds kTick = 2'000'000;
-constexpr Nanoseconds kSoon =
-    250'000;  // after a request, which is seldom the last, which is seldom the last,
+constexpr Nanoseconds kSoon = 250'000;          // after a request, seldom the last one,
 constexpr unsigned kSoonTicks = 8;              // so often
 constexpr unsigned kQuietTicks = 50;            // without light strands before it sleeps
 constexpr Nanoseconds kSuspicious = 1'000'000;  // CPU time a strand has used at a stretch: asked
