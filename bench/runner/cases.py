@@ -133,13 +133,22 @@ def nested_command(place: Place, problem: str, runtime: str, outer: int,
     return (*command, "--seconds", place.seconds)
 
 
+def width_of(runtime: str, inner: int) -> dict[str, str]:
+    """What else has to say how wide an inner call is: OpenBLAS for OpenMP asks OpenMP, whose setting
+    is each thread's own, so the program's main thread cannot say it for the others."""
+    outer, _, library = runtime.partition("-")
+    if library == "openblas-openmp" and outer in ("tbb", "threads"):
+        return {"OMP_NUM_THREADS": str(inner)}
+    return {}
+
+
 def _nested_case(place: Place, problem: str, runtime: str, outer: int, inner: int) -> Case:
     cores = machine.cores()
     command = nested_command(place, problem, runtime, outer, inner)
     variants = [
-        Variant(IDEAL, nested_command(place, problem, runtime, cores, 1)),
-        Variant(LINUX, command),
-        Variant(ROOST, place.under_roost() + command),
+        Variant(IDEAL, nested_command(place, problem, runtime, cores, 1), width_of(runtime, 1)),
+        Variant(LINUX, command, width_of(runtime, inner)),
+        Variant(ROOST, place.under_roost() + command, width_of(runtime, inner)),
     ]
     target = None
     if outer * inner <= cores:
@@ -147,10 +156,12 @@ def _nested_case(place: Place, problem: str, runtime: str, outer: int, inner: in
     elif runtime in WAITS_VISIBLE:
         target = Target(over=IDEAL, at_least=0.95, of=ADAPT if inner > 1 else ROOST)
     if inner > 1:
-        variants.append(Variant(ADAPT, place.under_roost("--blas", "adapt") + command))
+        variants.append(Variant(ADAPT, place.under_roost("--blas", "adapt") + command,
+                                width_of(runtime, inner)))
         alone = nested_command(place, problem, runtime, 1, inner)
         one_core = ("taskset", "-c", str(machine.first_core()))
-        variants.append(Variant(BOUND, one_core + alone, scale=cores, rounds=1))
+        variants.append(Variant(BOUND, one_core + alone, width_of(runtime, inner), scale=cores,
+                                rounds=1))
     return _case(f"{problem}/{runtime}/{outer}x{inner}", "GFLOP/s", tuple(variants),
                  target=target)
 
