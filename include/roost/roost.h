@@ -176,6 +176,10 @@ ROOST_API int roost_light_threads(int (*event)(int what), const void* text, cons
 #define ROOST_LIGHT_GOES_ON 3
 /* It can go on, but the thread may then block. 1 if a sibling ran, 0 if there is none. */
 #define ROOST_LIGHT_YIELDS 4
+/* Not a light thread: an attached thread whose flag is 0 waits in a loop that Roost has rewritten
+ * or proved to wait, now and then while it does. It gives its core to whoever is made ready
+ * meanwhile. The result means nothing. */
+#define ROOST_LIGHT_THREAD_SPINS 5
 
 /* What the runtime says of the light thread that the calling thread runs, at each switch. */
 struct roost_light {
@@ -188,10 +192,13 @@ struct roost_light {
 };
 /* The calling thread's, all zero at first. Valid until the thread ends. */
 ROOST_API struct roost_light* roost_light_state(void);
-/* Has an attached thread of this process looked at, whether it only waits by spinning: for runtimes
- * whose light threads do not get to run. A signal, if the program has left it to Roost. -ESRCH;
- * -ENOTSUP if threads cannot be asked. */
+/* Has an attached thread of this process that owns a core looked at, whether it only waits by
+ * spinning: for runtimes whose light threads do not get to run, or could run on its core. A signal,
+ * if the program has left it to Roost. -ESRCH; -ENOTSUP if threads cannot be asked. */
 ROOST_API int roost_suspect(roost_thread thread);
+/* The same, also for one that computes without a core, because it had to share its own: seldom, as
+ * a call that it begins at that moment may be interrupted. */
+ROOST_API int roost_suspect_sharing(roost_thread thread);
 
 /* ---- Questions (plain ones, from anywhere) --------------------------------------------------- */
 

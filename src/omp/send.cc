@@ -41,8 +41,8 @@ bool claim_worker(Team& team, unsigned number) {
 }  // namespace
 
 bool crowded() {
-  return ult::active_carriers.load(std::memory_order_relaxed) > ult::host::cores() ||
-         ult::host::others_wait();
+  if (ult::active_carriers.load(std::memory_order_relaxed) > ult::host::cores()) return true;
+  return ult::host::others_wait() && !ult::spinner_elsewhere();
 }
 
 void send_members(Team& team) {
@@ -57,7 +57,8 @@ void send_members(Team& team) {
     bool sent = ult::send(worker, team, number, spare);
     if (!sent && !asked && ult::asleep(worker)) {
       asked = true;
-      spare = ult::host::core_to_spare(ult::active_carriers.load(std::memory_order_relaxed));
+      spare = ult::core_to_spare();
+      if (!spare) ult::look_for_spinners();
       sent = spare && ult::send(worker, team, number, true);
     }
     if (sent) team.sent[team.n_sent++] = static_cast<std::uint16_t>(worker);

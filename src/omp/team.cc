@@ -413,6 +413,7 @@ Team& begin_region(const Region& region) {
     }
     if (team.n_sent + 1 < size) {
       team.light.store(true, std::memory_order_relaxed);
+      team.share = team.n_sent ? (size + team.n_sent) / (team.n_sent + 1) : 0;
       team.tickets.open(team.n_sent + 1, size);
       team.spins.store(false, std::memory_order_relaxed);
       team.blocks.store(false, std::memory_order_relaxed);
@@ -468,8 +469,9 @@ void end_region() {
     }
     team.round.fetch_add(1, std::memory_order_seq_cst);  // [help-1]
     team.done.wake_all();
+    // A helper may be a strand of this carrier, or wait for one (ult/PROTOCOL.md).
     for (unsigned spins = 1; team.helpers.load(std::memory_order_seq_cst); ++spins) {
-      if (spins % 64 == 0) ult::host::yield();
+      if (spins % 64 == 0) ult::yield();
       cpu_pause();
     }
   }

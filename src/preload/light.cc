@@ -42,12 +42,33 @@ Nanoseconds left_until(const Deadline& deadline) {
   return left > 0 ? static_cast<Nanoseconds>(left) : 0;
 }
 
+int suspect(roost_thread thread, bool sharing) {
+  if (!runtime_active()) return -ENOTCONN;
+  ThreadIndex index;
+  if (!find_handle(thread, index)) return -ESRCH;
+  auto& record = runtime_segment().threads[index];
+  if (record.process != runtime_process()) return -ESRCH;
+  int signal = nudge_signal();
+  if (!signal) return -ENOTSUP;
+  std::uint32_t word = record.state.load(std::memory_order_relaxed);
+  bool has_core = state_of(word) == State::running;
+  if (has_core || sharing)
+    ask_owner(record, has_core ? core_of(word) : kNoCore, os::getpid(),
+              record.tid.load(std::memory_order_relaxed), signal);
+  return 0;
+}
+
 }  // namespace
 
 bool let_light_sibling_run() {
   if (!is_light()) return false;
   if (++rounds % kRounds == 0 && roost_others_wait()) return false;
   return tell(ROOST_LIGHT_SPINS);
+}
+
+void tell_of_spinner() {
+  Event* runtime = is_light() ? nullptr : event.load(std::memory_order_acquire);
+  if (runtime) runtime(ROOST_LIGHT_THREAD_SPINS);
 }
 
 LightWait::LightWait(const Deadline* deadline, OutsideWord* outside)
@@ -119,19 +140,7 @@ ROOST_EXPORT int roost_light_threads(Event* runtime, const void* text, const voi
 
 ROOST_EXPORT struct roost_light* roost_light_state() { return &own_light; }
 
-ROOST_EXPORT int roost_suspect(roost_thread thread) {
-  if (!runtime_active()) return -ENOTCONN;
-  ThreadIndex index;
-  if (!find_handle(thread, index)) return -ESRCH;
-  auto& record = runtime_segment().threads[index];
-  if (record.process != runtime_process()) return -ESRCH;
-  int signal = nudge_signal();
-  if (!signal) return -ENOTSUP;
-  std::uint32_t word = record.state.load(std::memory_order_relaxed);
-  if (state_of(word) == State::running)
-    ask_owner(record, core_of(word), os::getpid(), record.tid.load(std::memory_order_relaxed),
-              signal);
-  return 0;
-}
+ROOST_EXPORT int roost_suspect(roost_thread thread) { return suspect(thread, false); }
+ROOST_EXPORT int roost_suspect_sharing(roost_thread thread) { return suspect(thread, true); }
 
 }  // namespace roost

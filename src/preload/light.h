@@ -21,6 +21,9 @@ inline bool has_light_siblings() { return __builtin_expect(own_light.flag == 2, 
 // keep it.
 bool let_light_sibling_run();
 
+// Tells the runtime that the calling thread, if it is no light thread, waits by spinning.
+void tell_of_spinner();
+
 // Before the calling light thread blocks its OS thread: siblings have their turn, once.
 // True if there are some that have begun and not ended.
 bool let_siblings_go_first();

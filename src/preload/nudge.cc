@@ -60,6 +60,7 @@ void on_nudge(int, siginfo_t*, void* context) {
     if (mode == SpinMode::rewrite) rewrite_wait_loop(proof, code);
   }
   if (let_light_sibling_run()) return;
+  tell_of_spinner();
   DeferCancellation guard;
   yield_after(proof);
 }

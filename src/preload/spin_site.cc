@@ -69,6 +69,9 @@ std::atomic<unsigned> n_sites{0};
 std::atomic<bool> busy{false};  // somebody changes loops, or their entries
 std::atomic<unsigned> n_restored{0};
 std::atomic<std::uint32_t> passes{0};  // through stubs while threads were READY
+// Of the calling thread through stubs while none was, modulo 256: when it comes to 0, the thread
+// says that it spins.
+constinit thread_local std::uint8_t rounds __attribute__((tls_model("initial-exec"))) = 0;
 // Of who looks, while it has `busy`.
 std::uint32_t seen_passes;
 Nanoseconds last_needed;
@@ -136,11 +139,14 @@ void assemble_stub(std::uint8_t* page, const Site& site) {
   stub.load_rax(address(&queued_hint));
   stub.code(0x48, 0x8b, 0x00);        // mov (%rax), %rax
   stub.code(0x48, 0x83, 0x38, 0x00);  // cmpq $0, (%rax)
-  stub.code(0x75, 28);                // jne: somebody is READY
+  stub.code(0x75, 38);                // jne: somebody is READY
   stub.code(0x64, 0x80, 0x3c, 0x25);  // cmpb $0, %fs:own_light.flag
   stub.number(static_cast<std::uint64_t>(offset_from_thread_pointer(&own_light.flag)), 4);
   stub.code(0x00);
-  stub.code(0x75, 17);  // jne: siblings on this thread
+  stub.code(0x75, 27);                // jne: siblings on this thread
+  stub.code(0x64, 0xfe, 0x0c, 0x25);  // decb %fs:rounds
+  stub.number(static_cast<std::uint64_t>(offset_from_thread_pointer(&rounds)), 4);
+  stub.code(0x74, 17);  // je: time to say that this thread spins
   std::uint64_t back = stub.position();
   stub.code(0x58);                                            // pop %rax
   stub.code(0x9d);                                            // popfq
@@ -325,13 +331,16 @@ void put_back(spin::CodeWindow& code, std::uint64_t at, const void* now, const s
 
 void roost_spin_pass(const SpinFrame* frame) {
   if (!can_park()) return;
-  passes.store(passes.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+  bool queued = runtime_ledger().any_queued();
+  if (queued || is_light())
+    passes.store(passes.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
   if (let_light_sibling_run()) return;
+  tell_of_spinner();
   DeferCancellation guard;
   if (__builtin_expect(loops_are_left(), 0)) spin_sites_look();  // there may be no keeper
   const Site& site = *frame->site;
-  // A light thread whose siblings have nothing to do, either.
-  if (!runtime_ledger().any_queued()) return;
+  // A light thread whose siblings have nothing to do, either, or one that has spun for 256 rounds.
+  if (!queued) return;
   if (site.steps <= kShortRound) {
     spin::WaitProof proof =
         prove_wait(registers_of(*frame), site.code, read_directly, 4 * kShortRound);

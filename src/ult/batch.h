@@ -63,6 +63,10 @@ struct Batch {
   // Whose call opened this one, or null. Constant while tickets are left.
   std::atomic<const Batch*> parent{nullptr};
   void (*run)(Batch* batch, unsigned call) = nullptr;
+  // How many of its calls are a carrier's share, where several carriers have been sent some; else
+  // 0. Calls that wait for each other by spinning are begun as they wait, and whoever waits first
+  // would begin most. Constant while tickets are left.
+  unsigned share = 0;
   // Pieces of other work that those who wait in a call of this batch can do (OpenMP tasks); a hint.
   std::atomic<std::uint32_t> pieces{0};
   // A call that is over and in whose name such pieces can be done, counted from 1; 0: none. Who

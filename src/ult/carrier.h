@@ -117,6 +117,9 @@ struct alignas(kCoreStride) Carrier {
   std::atomic<std::uint32_t> steps{0};
   std::atomic<const Batch*> inside{nullptr};  // what the running strand is inside of, likewise
   std::atomic<bool> wants_pieces{false};  // and whether it would do pieces of work of that batch
+  // When its thread was last seen to wait by spinning outside all regions, and on which core.
+  std::atomic<Nanoseconds> spun_ns{0};
+  std::atomic<std::int32_t> spun_on{-1};
 
   // What it shows to others.
   alignas(kCoreStride) std::atomic<Batch*> open[kOpenBatches] = {};
@@ -138,6 +141,9 @@ struct alignas(kCoreStride) Carrier {
   std::uint32_t live = 0;      // strands that have begun a call, besides the root
   std::uint32_t progress = 0;  // how often a strand has gone on that is not blocked
   std::uint32_t yields = 0;
+  std::uint32_t unserved = 0;  // how often it found no core to spare
+  Nanoseconds left_rest_ns =
+      0;  // since when it leaves calls beyond its share to others; 0: it does not
   // The runtime is in a call of libc's: whoever interrupts it there leaves it alone.
   volatile bool in_runtime = false;
   volatile bool interrupted = false;  // by our own question: such an EINTR is not the program's
@@ -253,6 +259,15 @@ void yield();
 // carrier that opened it. False if there is no room: its owner alone runs it.
 bool show(Carrier& carrier, Batch& batch);
 void hide(Carrier& carrier, Batch& batch);
+// Whether a thread that is woken now finds a core: one is idle, or spinner_elsewhere().
+bool core_to_spare();
+// Whether a core but the caller's is had by a thread of this process that waits by spinning outside
+// all regions, or was a moment ago: it gives the core to whoever is woken (Roost rewrites its
+// loop).
+bool spinner_elsewhere();
+// Now and then, by who found no core to spare: has Roost look whether threads outside all regions
+// wait by spinning.
+void look_for_spinners();
 // Wakes a sleeping carrier that may begin calls of the batch, if there is a core for it.
 void call_for_help(const Batch& batch);
 // Wakes a sleeping carrier that would do the batch's pieces of work, if there is a core for it.

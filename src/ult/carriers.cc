@@ -139,7 +139,7 @@ void hide(Carrier& carrier, Batch& batch) {
 void call_for_help(const Batch& batch) {
   RealWorld::fence();  // [open-1]
   if (!sleeping_carriers.load(std::memory_order_relaxed)) return;
-  if (!host::core_to_spare(active_carriers.load(std::memory_order_relaxed))) return;
+  if (!core_to_spare()) return;
   unsigned n = carriers_count();
   for (unsigned i = 0; i < n; ++i) {
     Carrier* carrier = carrier_at(i);
@@ -155,7 +155,7 @@ unsigned workers_count() { return n_workers.load(std::memory_order_acquire); }
 void call_for_pieces(const Batch& batch) {
   RealWorld::fence();  // [open-1], as for an open batch
   if (!sleeping_carriers.load(std::memory_order_relaxed)) return;
-  if (!host::core_to_spare(active_carriers.load(std::memory_order_relaxed))) return;
+  if (!core_to_spare()) return;
   unsigned n = carriers_count();
   for (unsigned i = 0; i < n; ++i) {
     Carrier* carrier = carrier_at(i);

@@ -85,12 +85,17 @@ struct roost_light* light_state(struct roost_light& own) {
 }
 
 bool suspect(std::uint32_t thread) { return thread && roost_suspect && roost_suspect(thread) == 0; }
+bool suspect_sharing(std::uint32_t thread) {
+  return thread && roost_suspect_sharing && roost_suspect_sharing(thread) == 0;
+}
 
 void leave_scheduling() {
   if (roost_detach) roost_detach();
 }
 
 std::uint32_t own_thread() { return with_roost() ? roost_self() : 0; }
+
+int own_core() { return roost_core ? roost_core() : -1; }
 
 void pass_point() {
   if (roost_core && here.carrier->thread.load(std::memory_order_relaxed) && roost_core() < 0)

@@ -39,12 +39,16 @@ bool others_wait();
 // busy.
 bool core_to_spare(unsigned active);
 
+// The core that the caller has, or -1 (roost_core).
+int own_core();
 // The caller's roost_thread, 0 if it has none.
 std::uint32_t own_thread();
 // Where Roost is told of the calling thread's strands; `own` where it does not schedule the thread.
 struct roost_light* light_state(struct roost_light& own);
 // Has Roost look whether a thread waits by spinning. False if nobody can.
 bool suspect(std::uint32_t thread);
+// The same for one that may have no core: it had to share its own.
+bool suspect_sharing(std::uint32_t thread);
 // The calling thread runs seldom and may never wait for a core.
 void leave_scheduling();
 // By the thread itself: sleeps until woken. The caller has announced it and looked once more at

@@ -1,6 +1,8 @@
 // What a strand does for its siblings while it waits in a call that is not this library's: in a
 // loop of the program, or in libc.
+#include "ult/kernel.h"
 #include "ult/overflow.h"
+#include "ult/spinners.h"
 #include "ult/strands.h"
 
 namespace roost::ult {
@@ -21,9 +23,30 @@ bool begin_around(Carrier& own, Find&& find) {
   return false;
 }
 
+// Whether this carrier has begun its share of the batch and leaves the rest to others, who take
+// theirs as soon as they wait; for a while only, as they may have no core.
+bool leaves_rest(Carrier& own, const Batch& batch) {
+  constexpr Nanoseconds kAWhile = 100'000;
+  if (own.live + 1 < batch.share || !batch.share) {
+    own.left_rest_ns = 0;
+    return false;
+  }
+  if (!batch.tickets.left()) return false;
+  Nanoseconds now = kernel::now();
+  if (!own.left_rest_ns) own.left_rest_ns = now;
+  return now - own.left_rest_ns < kAWhile;
+}
+
 bool begin_call_around(Carrier& own) {
   return begin_around(
       own, [&own](const Batch* batch, Call& call) { return find_call(own, batch, call); });
+}
+
+// Only by who looks again soon: one that sleeps may wait for a call that nobody else can begin.
+bool begin_share_around(Carrier& own) {
+  return begin_around(own, [&own](const Batch* batch, Call& call) {
+    return !leaves_rest(own, *batch) && find_call(own, batch, call);
+  });
 }
 
 // Pieces of their other work, in the name of a call that is over: those who made the calls may all
@@ -46,7 +69,7 @@ int yields(Carrier& own) {
 int spins(Carrier& own) {
   const Batch* inside = own.current->inside;
   if (inside) inside->spins.store(true, std::memory_order_relaxed);
-  return yields(own);
+  return begin_share_around(own) || let_ready_run(own) || begin_pieces_around(own);
 }
 
 // The next strand to go on that is not known to wait still, or null. What is woken elsewhere
@@ -126,6 +149,9 @@ int light_event(int event) {
       return yields(*own);
     case ROOST_LIGHT_GOES_ON:
       goes_on(*own);
+      return 0;
+    case ROOST_LIGHT_THREAD_SPINS:
+      note_spinner(*own);
       return 0;
     default:
       return 0;

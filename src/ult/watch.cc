@@ -67,14 +67,19 @@ bool keeps_others(const Carrier& carrier, const Batch& inside) {
          inside.pieces.load(std::memory_order_relaxed);
 }
 
-// Without Roost. True if the thread was asked. The longer it has used the CPU, the less it looks
-// like a wait. In a batch whose members are known to wait unseen, not much time is lost.
+// The longer it has used the CPU, the less it looks like a wait.
+void ask_less_often(Seen& it, Nanoseconds spent) {
+  it.ask_at = spent + (spent < kRarest ? spent : kRarest);
+}
+
+// Without Roost. True if the thread was asked. In a batch whose members are known to wait unseen,
+// not much time is lost.
 bool ask(const Carrier& carrier, const Batch& inside, Seen& it, Nanoseconds spent,
          Nanoseconds now) {
   bool known = inside.blocks.load(std::memory_order_relaxed);
   Nanoseconds still = now - it.still_since;
   if (spent >= (known && it.ask_at == kSuspicious ? kSoon : it.ask_at)) {
-    it.ask_at = spent + (spent < kRarest ? spent : kRarest);
+    ask_less_often(it, spent);
     return interrupt_running(carrier);
   }
   if (still < (known ? kSoon : kTick)) return false;
@@ -108,10 +113,13 @@ Found look() {
         ask(carrier, *inside, it, spent, now)) {
       found.asked = true;
     }
-    if (spent >= kSuspicious && spent < kHopeless) {
-      host::suspect(carrier.thread.load(std::memory_order_relaxed));
-      continue;
+    if (host::with_roost() && spent >= it.ask_at) {
+      ask_less_often(it, spent);
+      // It has computed for a while: it is hardly about to begin a call.
+      if (spent < kHopeless || keeps_others(carrier, *inside) || calls_are_open(inside))
+        host::suspect_sharing(carrier.thread.load(std::memory_order_relaxed));
     }
+    if (spent >= kSuspicious && spent < kHopeless) continue;
     if (!calls_are_open(inside)) continue;
     // Computing for long, or spinning where asking has not helped: that looks the same.
     bool busy = spent >= kHopeless;

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from bad_input import require_refused
 from harness.roost import SHARED_MEMORY
-from world import BOUND, Skip, World, cases, require, require_soon, require_success
+from world import BOUND, World, cases, require, require_soon, require_success
 
 
 def ring_folders() -> set[Path]:
@@ -96,16 +96,9 @@ def test_threads_of_all_processes_share_the_cores_one_at_a_time(world: World):
     return f"{slices} slices"
 
 
-def regions(world: World) -> list[str]:
-    path = world.build / "tests" / "multi" / "trace_regions"
-    if not path.exists():
-        raise Skip("there is no OpenMP compiler")
-    return world.program("trace_regions")
-
-
 @cases(1, 2)
 def test_each_member_of_a_region_begins_and_ends(world: World, cores: int):
-    trace = record(world, regions(world), "--cores", str(cores))
+    trace = record(world, world.openmp_program("trace_regions"), "--cores", str(cores))
     require_apart(trace)
     require_nested(trace)
     members = [one for one in trace.named("openmp", "region ") if "member" in one["args"]]
@@ -132,6 +125,15 @@ def test_each_member_of_a_region_begins_and_ends(world: World, cores: int):
                  "single"):
         require(trace.named("openmp", what), f"no {what}")
     require(trace.named("member"), "no member is shown on a core")
+
+
+@cases(1, 2)
+def test_members_that_spin_within_tasks_are_recorded(world: World, cores: int):
+    """A member's helper may be on the carrier of the opener who waits for it."""
+    trace = record(world, world.openmp_program("regions_in_turns", "tasks"), "--cores", str(cores))
+    inner = {one["args"]["region"] for one in trace.named("openmp", "region ")
+             if "member" in one["args"]}
+    require(len(inner) == 1 + 64, f"{len(inner)} regions, not 65")
 
 
 def test_a_killed_program_leaves_its_trace(world: World):

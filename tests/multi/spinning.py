@@ -54,6 +54,18 @@ def test_who_polls_ucx_in_vain_gives_the_core_to_the_next(world: World, scope: s
     world.require_gone(instance)
 
 
+def test_a_core_whose_thread_spins_for_its_turn_takes_members_of_regions(world: World):
+    instance = world.roost.new_instance("turns")
+    command = world.openmp_program("regions_in_turns", "threads")
+    outcome = world.start(command, instance, "--cores", "2").wait(60)
+    require_success(outcome, "regions_in_turns")
+    world.require_gone(instance)
+    spread = int(outcome.stdout.split()[0])
+    # A handful would be even if no member ever left its opener: as the program begins and ends.
+    require(spread > 60, f"{spread} of 600 regions had members on two cores")
+    return f"{spread} of 600 regions on two cores"
+
+
 class Phases:
     """spin_phases: a program that spins or rests as it is told, and tells about its own code."""
 

@@ -66,6 +66,12 @@ class World:
         require(path.exists(), f"{path} is not built")
         return [str(path), *map(str, arguments)]
 
+    def openmp_program(self, name: str, *arguments) -> list[str]:
+        """One of those with regions in their names, built only where the compiler has OpenMP."""
+        if not (self.build / "tests" / "multi" / name).exists():
+            raise Skip("there is no OpenMP compiler")
+        return self.program(name, *arguments)
+
     def start(self, argv, instance: str, *options: str, **how) -> Running:
         """Starts a program under roost."""
         return self.start_plain(self.roost.command(argv, instance, *options), **how)

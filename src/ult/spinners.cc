@@ -1,0 +1,76 @@
+// Whether a core is had by a thread that only spins.
+#include "ult/spinners.h"
+
+#include "ult/carriers.h"
+#include "ult/kernel.h"
+
+namespace roost::ult {
+namespace {
+
+// A thread that has spun so lately will again. Threads that take a lock by turns spin whenever it
+// is not their turn, which lasts as long as a region.
+constexpr Nanoseconds kLately = 5'000'000;
+
+constinit std::atomic<Nanoseconds> last_ns{0};  // when any was seen; 0: not for long
+
+}  // namespace
+
+void note_spinner(Carrier& own) {
+  if (own.counted) return;  // its region's own affair
+  Nanoseconds now = kernel::now();
+  own.spun_on.store(host::own_core(), std::memory_order_relaxed);
+  own.spun_ns.store(now, std::memory_order_relaxed);
+  last_ns.store(now, std::memory_order_relaxed);
+}
+
+bool spinner_elsewhere() {
+  if (!last_ns.load(std::memory_order_relaxed)) return false;
+  Nanoseconds now = kernel::now();
+  auto lately = [now](Nanoseconds at) { return at + kLately > now; };
+  if (!lately(last_ns.load(std::memory_order_relaxed))) {
+    last_ns.store(0, std::memory_order_relaxed);
+    return false;
+  }
+  int own_core = host::own_core();
+  for (unsigned i = 0; i < carriers_count(); ++i) {
+    const Carrier& other = *carrier_at(i);
+    if (lately(other.spun_ns.load(std::memory_order_relaxed)) &&
+        other.spun_on.load(std::memory_order_relaxed) != own_core)
+      return true;
+  }
+  return false;
+}
+
+// Ever more seldom: each thread that computes loses some 20 us by being asked.
+void look_for_spinners() {
+  constexpr std::uint32_t kLookEvery = 16;
+  constexpr Nanoseconds kFirst = 20'000'000, kLongest = 5'000'000'000;
+  constexpr unsigned kAtATime = 8;
+  static constinit std::atomic<Nanoseconds> next_ns{0};
+  static constinit std::atomic<Nanoseconds> interval{kFirst};
+  static constinit std::atomic<unsigned> first{0};
+  Carrier& own = carrier();
+  if (!host::with_roost() || ++own.unserved % kLookEvery != 0) return;
+  Nanoseconds now = kernel::now();
+  if (now < next_ns.load(std::memory_order_relaxed)) return;
+  Nanoseconds pause = interval.load(std::memory_order_relaxed);
+  next_ns.store(now + pause, std::memory_order_relaxed);
+  if (pause < kLongest) interval.store(2 * pause, std::memory_order_relaxed);
+  unsigned n = carriers_count(), asked = 0;
+  unsigned from = first.load(std::memory_order_relaxed);
+  for (unsigned i = 0; i < n && asked < kAtATime; ++i) {
+    const Carrier& other = *carrier_at((from + i) % n);
+    std::uint32_t thread = other.thread.load(std::memory_order_relaxed);
+    if (&other == &own || other.inside.load(std::memory_order_relaxed)) continue;
+    if (other.sleeper.word.is_set()) continue;
+    asked += host::suspect(thread);
+  }
+  first.store(from + asked, std::memory_order_relaxed);
+}
+
+bool core_to_spare() {
+  return host::core_to_spare(active_carriers.load(std::memory_order_relaxed)) ||
+         spinner_elsewhere();
+}
+
+}  // namespace roost::ult
