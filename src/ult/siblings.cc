@@ -27,11 +27,11 @@ bool begin_around(Carrier& own, Find&& find) {
 // theirs as soon as they wait; for a while only, as they may have no core.
 bool leaves_rest(Carrier& own, const Batch& batch) {
   constexpr Nanoseconds kAWhile = 100'000;
-  if (own.live + 1 < batch.share || !batch.share) {
+  if (!batch.share || !batch.tickets.left()) return false;
+  if (own.live + 1 < batch.share) {
     own.left_rest_ns = 0;
     return false;
   }
-  if (!batch.tickets.left()) return false;
   Nanoseconds now = kernel::now();
   if (!own.left_rest_ns) own.left_rest_ns = now;
   return now - own.left_rest_ns < kAWhile;
