@@ -57,8 +57,7 @@ void send_members(Team& team) {
     bool sent = ult::send(worker, team, number, spare);
     if (!sent && !asked && ult::asleep(worker)) {
       asked = true;
-      spare = ult::core_to_spare();
-      if (!spare) ult::look_for_spinners();
+      spare = ult::core_to_spare() || ult::look_for_spinners();
       sent = spare && ult::send(worker, team, number, true);
     }
     if (sent) team.sent[team.n_sent++] = static_cast<std::uint16_t>(worker);

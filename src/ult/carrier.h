@@ -107,6 +107,12 @@ class StrandQueue {
 // Open batches a carrier shows to others at a time; further ones wait for their owner.
 inline constexpr unsigned kOpenBatches = 8;
 
+// When a thread was last seen to wait by spinning outside all regions, and on which core.
+struct Spun {
+  std::atomic<Nanoseconds> at_ns{0};
+  std::atomic<std::int32_t> on{-1};
+};
+
 struct alignas(kCoreStride) Carrier {
   // What others write.
   std::atomic<Strand*> woken{nullptr};  // a stack: strands that were made ready elsewhere
@@ -117,9 +123,7 @@ struct alignas(kCoreStride) Carrier {
   std::atomic<std::uint32_t> steps{0};
   std::atomic<const Batch*> inside{nullptr};  // what the running strand is inside of, likewise
   std::atomic<bool> wants_pieces{false};  // and whether it would do pieces of work of that batch
-  // When its thread was last seen to wait by spinning outside all regions, and on which core.
-  std::atomic<Nanoseconds> spun_ns{0};
-  std::atomic<std::int32_t> spun_on{-1};
+  Spun spun;
 
   // What it shows to others.
   alignas(kCoreStride) std::atomic<Batch*> open[kOpenBatches] = {};
@@ -266,8 +270,9 @@ bool core_to_spare();
 // loop).
 bool spinner_elsewhere();
 // Now and then, by who found no core to spare: has Roost look whether threads outside all regions
-// wait by spinning.
-void look_for_spinners();
+// wait by spinning. True if there is none to ask, but it is time to: if a worker is woken all the
+// same, Roost looks at the owner of the core that it waits for, who may have opened no region yet.
+bool look_for_spinners();
 // Wakes a sleeping carrier that may begin calls of the batch, if there is a core for it.
 void call_for_help(const Batch& batch);
 // Wakes a sleeping carrier that would do the batch's pieces of work, if there is a core for it.

@@ -137,6 +137,10 @@ void goes_on(Carrier& own) {
 
 int light_event(int event) {
   Carrier* own = here.carrier;
+  if (event == ROOST_LIGHT_THREAD_SPINS) {
+    note_spinner(own);
+    return 0;
+  }
   if (!own || on_alternate_stack(*own)) return 0;
   switch (event) {
     case ROOST_LIGHT_SPINS:
@@ -149,9 +153,6 @@ int light_event(int event) {
       return yields(*own);
     case ROOST_LIGHT_GOES_ON:
       goes_on(*own);
-      return 0;
-    case ROOST_LIGHT_THREAD_SPINS:
-      note_spinner(*own);
       return 0;
     default:
       return 0;

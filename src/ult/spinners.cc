@@ -12,37 +12,40 @@ namespace {
 constexpr Nanoseconds kLately = 5'000'000;
 
 constinit std::atomic<Nanoseconds> last_ns{0};  // when any was seen; 0: not for long
+// The last one that is no carrier, as it has opened no region yet: others were faster at the lock.
+constinit Spun stranger;
+
+bool elsewhere(const Spun& spun, int own_core, Nanoseconds now) {
+  return spun.at_ns.load(std::memory_order_relaxed) + kLately > now &&
+         spun.on.load(std::memory_order_relaxed) != own_core;
+}
 
 }  // namespace
 
-void note_spinner(Carrier& own) {
-  if (own.counted) return;  // its region's own affair
+void note_spinner(Carrier* own) {
+  if (own && own->counted) return;  // its region's own affair
   Nanoseconds now = kernel::now();
-  own.spun_on.store(host::own_core(), std::memory_order_relaxed);
-  own.spun_ns.store(now, std::memory_order_relaxed);
+  Spun& spun = own ? own->spun : stranger;
+  spun.on.store(host::own_core(), std::memory_order_relaxed);
+  spun.at_ns.store(now, std::memory_order_relaxed);
   last_ns.store(now, std::memory_order_relaxed);
 }
 
 bool spinner_elsewhere() {
   if (!last_ns.load(std::memory_order_relaxed)) return false;
   Nanoseconds now = kernel::now();
-  auto lately = [now](Nanoseconds at) { return at + kLately > now; };
-  if (!lately(last_ns.load(std::memory_order_relaxed))) {
+  if (last_ns.load(std::memory_order_relaxed) + kLately <= now) {
     last_ns.store(0, std::memory_order_relaxed);
     return false;
   }
   int own_core = host::own_core();
-  for (unsigned i = 0; i < carriers_count(); ++i) {
-    const Carrier& other = *carrier_at(i);
-    if (lately(other.spun_ns.load(std::memory_order_relaxed)) &&
-        other.spun_on.load(std::memory_order_relaxed) != own_core)
-      return true;
-  }
-  return false;
+  for (unsigned i = 0; i < carriers_count(); ++i)
+    if (elsewhere(carrier_at(i)->spun, own_core, now)) return true;
+  return elsewhere(stranger, own_core, now);
 }
 
 // Ever more seldom: each thread that computes loses some 20 us by being asked.
-void look_for_spinners() {
+bool look_for_spinners() {
   constexpr std::uint32_t kLookEvery = 16;
   constexpr Nanoseconds kFirst = 20'000'000, kLongest = 5'000'000'000;
   constexpr unsigned kAtATime = 8;
@@ -50,9 +53,9 @@ void look_for_spinners() {
   static constinit std::atomic<Nanoseconds> interval{kFirst};
   static constinit std::atomic<unsigned> first{0};
   Carrier& own = carrier();
-  if (!host::with_roost() || ++own.unserved % kLookEvery != 0) return;
+  if (!host::with_roost() || ++own.unserved % kLookEvery != 0) return false;
   Nanoseconds now = kernel::now();
-  if (now < next_ns.load(std::memory_order_relaxed)) return;
+  if (now < next_ns.load(std::memory_order_relaxed)) return false;
   Nanoseconds pause = interval.load(std::memory_order_relaxed);
   next_ns.store(now + pause, std::memory_order_relaxed);
   if (pause < kLongest) interval.store(2 * pause, std::memory_order_relaxed);
@@ -66,6 +69,7 @@ void look_for_spinners() {
     asked += host::suspect(thread);
   }
   first.store(from + asked, std::memory_order_relaxed);
+  return asked == 0;
 }
 
 bool core_to_spare() {

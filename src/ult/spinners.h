@@ -6,7 +6,7 @@
 
 namespace roost::ult {
 
-// By the spinning thread, now and then (ROOST_LIGHT_THREAD_SPINS).
-void note_spinner(Carrier& own);
+// By the spinning thread, now and then (ROOST_LIGHT_THREAD_SPINS). Null if it is no carrier.
+void note_spinner(Carrier* own);
 
 }  // namespace roost::ult
