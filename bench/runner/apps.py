@@ -53,8 +53,8 @@ def build(place: Place) -> None:
             subprocess.run([compiler, "-O2", "-w", "-o", program, source], check=True)
 
 
-def script(name: str, *arguments: str) -> tuple[str, ...]:
-    return (numpy_python(), str(PROGRAMS / name), *arguments)
+def script(name: str, *arguments: str, python: str | None = None) -> tuple[str, ...]:
+    return (python or numpy_python(), str(PROGRAMS / name), *arguments)
 
 
 def torch_python() -> str:
@@ -75,8 +75,8 @@ def _torch_case(place: Place, processes: int, threads: int) -> Case:
     """Servers with one client each. The ideal has the same clients, and a server a core."""
     def servers(copies: int, *prefix: str, clients: int = 1) -> tuple[str, ...]:
         return script("closed_loop.py", str(copies), _seconds(place), "--", *prefix,
-                       torch_python(), str(PROGRAMS / "torch_inference.py"),
-                       "--clients", str(clients))
+                       *script("torch_inference.py", "--clients", str(clients),
+                               python=torch_python()))
 
     cores = min(machine.cores(), processes)
     width = {"OMP_NUM_THREADS": str(threads)}

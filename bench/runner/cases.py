@@ -145,10 +145,11 @@ def width_of(runtime: str, inner: int) -> dict[str, str]:
 def _nested_case(place: Place, problem: str, runtime: str, outer: int, inner: int) -> Case:
     cores = machine.cores()
     command = nested_command(place, problem, runtime, outer, inner)
+    width = width_of(runtime, inner)
     variants = [
         Variant(IDEAL, nested_command(place, problem, runtime, cores, 1), width_of(runtime, 1)),
-        Variant(LINUX, command, width_of(runtime, inner)),
-        Variant(ROOST, place.under_roost() + command, width_of(runtime, inner)),
+        Variant(LINUX, command, width),
+        Variant(ROOST, place.under_roost() + command, width),
     ]
     target = None
     if outer * inner <= cores:
@@ -156,12 +157,10 @@ def _nested_case(place: Place, problem: str, runtime: str, outer: int, inner: in
     elif runtime in WAITS_VISIBLE:
         target = Target(over=IDEAL, at_least=0.95, of=ADAPT if inner > 1 else ROOST)
     if inner > 1:
-        variants.append(Variant(ADAPT, place.under_roost("--blas", "adapt") + command,
-                                width_of(runtime, inner)))
+        variants.append(Variant(ADAPT, place.under_roost("--blas", "adapt") + command, width))
         alone = nested_command(place, problem, runtime, 1, inner)
         one_core = ("taskset", "-c", str(machine.first_core()))
-        variants.append(Variant(BOUND, one_core + alone, width_of(runtime, inner), scale=cores,
-                                rounds=1))
+        variants.append(Variant(BOUND, one_core + alone, width, scale=cores, rounds=1))
     return _case(f"{problem}/{runtime}/{outer}x{inner}", "GFLOP/s", tuple(variants),
                  target=target)
 
