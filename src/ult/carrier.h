@@ -146,8 +146,8 @@ struct alignas(kCoreStride) Carrier {
   std::uint32_t progress = 0;  // how often a strand has gone on that is not blocked
   std::uint32_t yields = 0;
   std::uint32_t unserved = 0;  // how often it found no core to spare
-  Nanoseconds left_rest_ns =
-      0;  // since when it leaves calls beyond its share to others; 0: it does not
+  // Since when it leaves calls beyond its share to others; 0: it does not.
+  Nanoseconds left_rest_ns = 0;
   // The runtime is in a call of libc's: whoever interrupts it there leaves it alone.
   volatile bool in_runtime = false;
   volatile bool interrupted = false;  // by our own question: such an EINTR is not the program's

@@ -32,9 +32,10 @@ void note_spinner(Carrier* own) {
 }
 
 bool spinner_elsewhere() {
-  if (!last_ns.load(std::memory_order_relaxed)) return false;
+  Nanoseconds last = last_ns.load(std::memory_order_relaxed);
+  if (!last) return false;
   Nanoseconds now = kernel::now();
-  if (last_ns.load(std::memory_order_relaxed) + kLately <= now) {
+  if (last + kLately <= now) {
     last_ns.store(0, std::memory_order_relaxed);
     return false;
   }
