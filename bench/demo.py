@@ -15,7 +15,7 @@ def main() -> None:
     session.check_json(options.json)
     if not options.list:
         session.check_built(place)
-    chosen = session.select(cases.all_cases(place), options.only)
+    chosen = session.select(cases.all_cases(place), options)
     if options.list:
         print("\n".join(case.name for case in chosen))
         return
@@ -24,9 +24,9 @@ def main() -> None:
     for line in (machine.busy_warning(), announcement(len(chosen), rounds, options.quick)):
         if line:
             print(line, file=sys.stderr)
-    results, complete = session.measure(chosen, rounds, options.quick)
+    limit = session.QUICK_LIMIT_SECONDS if options.quick else options.limit
+    results, complete = session.measure(chosen, rounds, options.quick, limit)
 
-    limit = session.QUICK_LIMIT_SECONDS if options.quick else session.FULL_LIMIT_SECONDS
     print(render.text(render.HEAD, render.rows(results, limit)))
     print(f"\n{render.LEGEND}\n")
     if complete < rounds:

@@ -20,7 +20,7 @@ OUTER_RUNTIMES = ("libgomp", "libomp", "tbb", "threads")
 # Beside the pthread build of OpenBLAS. BLIS has no LAPACK, so no Cholesky.
 INNER_LIBRARIES = {"matmul": ("openblas-openmp", "blis-pthread", "blis-openmp"),
                    "cholesky": ("openblas-openmp",)}
-INNER_SHAPES = ((2, 2), (4, 4), (8, 8), (14, 14))
+INNER_SHAPES = ((2, 2), (4, 4), (8, 8), (14, 14), (28, 28))
 SHAPES = ((1, 1), (2, 1), (1, 2), (2, 2), (8, 8), (14, 14), (28, 28))
 THREAD_COUNTS = (2, 4, 8, 16, 32, 64)
 RIVAL_SHAPES = ((8, 8), (28, 28))

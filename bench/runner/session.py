@@ -9,6 +9,7 @@ import os
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 from . import cases, machine, render
@@ -40,6 +41,11 @@ def parser(description: str) -> argparse.ArgumentParser:
     p.add_argument("--rounds", type=_positive, metavar="N", help="rounds of each case (default 5)")
     p.add_argument("--only", metavar="PATTERN", action="append",
                    help="only cases that match, as in 'matmul/*/8x8' or 'convoy'; may be repeated")
+    p.add_argument("--without", metavar="SIDE", action="append", default=[],
+                   help="leave out a side, such as 'adapt' or 'linux'; may be repeated")
+    p.add_argument("--limit", type=_positive, metavar="S", default=FULL_LIMIT_SECONDS,
+                   help="end a run after so many seconds, and do not repeat it "
+                        "(default %(default)s)")
     p.add_argument("--list", action="store_true", help="print the names of the cases and stop")
     p.add_argument("--json", metavar="FILE", help="write all samples there")
     p.add_argument("--build", metavar="DIR", type=Path, default=ROOT / "build/release",
@@ -79,8 +85,22 @@ def check_json(path: str | None) -> None:
         fail(f"cannot write {path}: {error.strerror}", code=2)
 
 
-def select(all_cases: list[Case], patterns: list[str] | None) -> list[Case]:
-    """The cases that match any of the patterns; each of these must match some."""
+def select(all_cases: list[Case], options: argparse.Namespace) -> list[Case]:
+    """The cases that match any of the patterns of --only, but for the sides of --without; each of
+    these must match some."""
+    return _without(_only(all_cases, options.only), options.without)
+
+
+def _without(chosen: list[Case], sides: list[str]) -> list[Case]:
+    known = {v.name for case in chosen for v in case.variants}
+    for side in sides:
+        if side not in known:
+            fail(f"no side is called '{side}' here; there are: {', '.join(sorted(known))}", code=2)
+    return [replace(case, variants=tuple(v for v in case.variants if v.name not in sides))
+            for case in chosen]
+
+
+def _only(all_cases: list[Case], patterns: list[str] | None) -> list[Case]:
     if patterns is None:
         return all_cases
     names: set[str] = set()
@@ -100,12 +120,11 @@ def set_up(group: str) -> None:
 
 def measure(chosen: list[Case], rounds: int, quick: bool = False,
             limit: float = FULL_LIMIT_SECONDS) -> tuple[list[Result], int]:
-    """Results of all cases and of their aspects, and how many rounds were run in full. `quick`
-    keeps to the two minutes of the demo, otherwise a run may take `limit` seconds."""
+    """Results of all cases and of their aspects, and how many rounds were run in full. A run may
+    take `limit` seconds; `quick` keeps all of them to the two minutes of the demo."""
     runs = sum(min(v.rounds or rounds, rounds) for case in chosen for v in case.variants)
     progress = Progress(runs, rounds)
-    limit, budget = ((QUICK_LIMIT_SECONDS, QUICK_BUDGET_SECONDS) if quick
-                     else (limit, None))
+    budget = QUICK_BUDGET_SECONDS if quick else None
     try:
         results, complete = collect(chosen, rounds, limit, budget, progress)
     finally:
