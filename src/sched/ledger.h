@@ -17,20 +17,20 @@
 
 #include <algorithm>
 
-#include "sched/ready_queues.h"
+#include "sched/thread_search.h"
 #include "trace/event.h"
 
 namespace roost {
 
 template <class W, class Os>
-class Ledger : public ReadyQueues<W, Os> {
-  using Queues = ReadyQueues<W, Os>;
+class Ledger : public ThreadSearch<W, Os> {
+  using Searches = ThreadSearch<W, Os>;
 
  public:
   using Record = ThreadRecord<W>;
 
-  using Queues::any_queued;
-  using Queues::Queues;
+  using Searches::any_queued;
+  using Searches::Searches;
 
   // A READY thread in the caller's hands gets a core if one is free, else a place in a queue.
   void make_ready(ThreadIndex thread) {
@@ -84,7 +84,8 @@ class Ledger : public ReadyQueues<W, Os> {
     }
     if (next != kNoThread) {
       bool looks_round = record.counters.yields % kYieldsAtHome == kYieldsAtHome - 1;
-      next = prefer_guest(context, core, record, next, looks_round ? steal_age : kFewWait);
+      next = looks_round ? look_round(context, core, record, next, steal_age)
+                         : prefer_guest(context, core, record, next);
     }
     if (next == kNoThread) {
       if (!any_queued()) return YieldResult::alone;
@@ -191,19 +192,22 @@ class Ledger : public ReadyQueues<W, Os> {
   }
 
  private:
-  using Queues::announce_queued;
-  using Queues::announced;
-  using Queues::enqueue;
-  using Queues::fifo;
-  using Queues::length;
-  using Queues::lock;
-  using Queues::os_;
-  using Queues::push;
-  using Queues::push_front;
-  using Queues::t_;
-  using Queues::unlink;
-  using Queues::unlock;
-  using typename Queues::Place;
+  using Searches::announce_queued;
+  using Searches::enqueue;
+  using Searches::from_neighbours;
+  using Searches::is_contended;
+  using Searches::kContendedAge;
+  using Searches::length;
+  using Searches::lock;
+  using Searches::os_;
+  using Searches::pop_for;
+  using Searches::push_front;
+  using Searches::steal;
+  using Searches::t_;
+  using Searches::take_from;
+  using Searches::take_oldest;
+  using Searches::unlock;
+  using typename Searches::Search;
 
   static CoreIndex leave_core(Record& record, std::uint32_t next) {
     std::uint32_t word = record.state.load(std::memory_order_relaxed);
@@ -229,10 +233,6 @@ class Ledger : public ReadyQueues<W, Os> {
     return kNoCore;
   }
 
-  // A core on which threads run that Roost does not know (sched/contention.h). Only threads that
-  // have been READY for so long are granted it: longer than the kernel would make them wait there.
-  static constexpr Nanoseconds kContendedAge = 4'000'000;
-  bool is_contended(CoreIndex core) const { return has_bit(t_.contended, core); }
   // `home`, or a core of its node, else any, that is not set aside. There always is one.
   CoreIndex beside_contended(CoreIndex home) const {
     if (!is_contended(home)) return home;
@@ -307,76 +307,6 @@ class Ledger : public ReadyQueues<W, Os> {
     serve_idle(core);
   }
 
-  // A search for a thread to run.
-  struct Search {
-    CoreIndex core;                  // that will run it
-    Nanoseconds minimum_age;         // in other cores' queues, it must have waited for so long;
-                                     // if this core is set aside, in its own as well
-    bool pass_over;                  // leave threads that wait for a word that has not changed
-    bool passed_over = false;        // there were such
-    ProcessIndex only = kNoProcess;  // of this process; else the policy chooses
-  };
-
-  // The oldest thread of the caller's process in the queue of `core` that has something to do.
-  Place first_with_work(const PolicyContext& context, CoreIndex core, ProcessIndex process) {
-    ThreadIndex before = kNoThread;
-    for (ThreadIndex i = fifo(core, process).head; i != kNoThread; i = t_.threads[i].next) {
-      const Record& record = t_.threads[i];
-      if (record.wait_words == 0 || !os_.waits_in_vain(record, context.now - record.ready_ns))
-        return {i, before};
-      before = i;
-    }
-    return {kNoThread, kNoThread};
-  }
-
-  // Under the lock of `from`: the thread that the searching core should run, taken out of its
-  // queue.
-  ThreadIndex pop_for(const PolicyContext& context, Search& search, CoreIndex from) {
-    CoreSlot<W>& slot = t_.cores[from];
-    const std::uint64_t* ready = slot.ready_processes;
-    std::uint64_t others[kProcessWords];
-    ProcessIndex own = os_.process();
-    Place of_own{kNoThread, kNoThread};
-    if (search.pass_over && own < kMaxProcesses && fifo(from, own).length) {
-      of_own = first_with_work(context, from, own);
-      if (of_own.thread == kNoThread) {
-        search.passed_over = true;
-        for (unsigned w = 0; w < kProcessWords; ++w) others[w] = ready[w];
-        others[own / 64] &= ~(1ull << (own % 64));
-        ready = others;
-      }
-    }
-    QueueView view(ready, t_.fifos + from * t_.n_processes, t_.n_processes);
-    ProcessIndex process = search.only;
-    if (process == kNoProcess) {
-      process = t_.policy->core_free(context, search.core, from, t_.cores[search.core].policy_words,
-                                     view);
-    }
-    if (!view.has(process)) return kNoThread;
-    Place place = process == own && of_own.thread != kNoThread
-                      ? of_own
-                      : Place{fifo(from, process).head, kNoThread};
-    if (search.minimum_age && (from != search.core || is_contended(from)) &&
-        context.now - t_.threads[place.thread].ready_ns < search.minimum_age) {
-      return kNoThread;
-    }
-    return unlink(from, process, place);
-  }
-
-  ThreadIndex take_from(const PolicyContext& context, Search& search, CoreIndex from) {
-    if (length(from) == 0 && !announced(from)) return kNoThread;
-    ThreadIndex thread = kNoThread;
-    lock(from);
-    if (length(from)) {
-      thread = pop_for(context, search, from);
-    } else {
-      // [queued-1] under the lock: whoever queues next finds the bit clear and sets it again.
-      clear_bit(t_.queued, from);
-    }
-    unlock(from);
-    return thread;
-  }
-
   // Own queue, then the NUMA node, then anywhere (USF section 4.1); first threads with work, then
   // those that wait in vain: they may know more than we do.
   ThreadIndex find_work(const PolicyContext& context, CoreIndex core, Record* left) {
@@ -397,101 +327,58 @@ class Ledger : public ReadyQueues<W, Os> {
 
   // A core serves its own queue while that lasts, so one may have many threads to serve and the
   // next one few. Its turn goes to a guest therefore, a thread of another queue, if that has waited
-  // for longer than `next` of the own queue by half, and for `age` at least: not two turns in a
-  // row, and none that the process in whose turn `left` leaves can take itself.
+  // for longer than `next` of the own queue by half: not two turns in a row, and none that the
+  // process in whose turn `left` leaves can take itself.
   //
-  // With kFewWait only if both have waited for long, and if the other queue is longer, so that it
-  // costs nothing where threads follow each other fast; cores far away are reached by way of those
-  // between.
-  static constexpr Nanoseconds kFewWait = ~0ull;
+  // At the end of a turn only if both have waited for long, and if the other queue is longer, so
+  // that it costs nothing where threads follow each other fast; cores far away are reached by way
+  // of those between.
   static constexpr Nanoseconds kUnequal = 4'000'000;
-  static constexpr CoreIndex kNeighbours = 8;
 
   ThreadIndex prefer_guest(const PolicyContext& context, CoreIndex core, Record& left,
-                           ThreadIndex next, Nanoseconds age = kFewWait) {
-    const Record& own = t_.threads[next];
-    Nanoseconds waited = context.now - own.ready_ns;
+                           ThreadIndex next) {
+    Nanoseconds waited = context.now - t_.threads[next].ready_ns;
+    if (end_visit(left) || waited < kUnequal) return next;
+    Search search{core, waited + std::max(waited / 2, kUnequal), false, false, only_of(left, next)};
+    return seat(core, next, from_neighbours(core, [&](CoreIndex from, std::uint32_t more) {
+                  return more < 2 ? kNoThread : take_oldest(context, search, from);
+                }));
+  }
+
+  // At times when `left` yields: a guest that has waited for `age` where two threads more share a
+  // core than here, `left` and `next` included, or for much longer elsewhere. Threads that poll in
+  // turn would else be drawn from core to core, and a move costs more than some turns.
+  ThreadIndex look_round(const PolicyContext& context, CoreIndex core, Record& left,
+                         ThreadIndex next, Nanoseconds age) {
+    constexpr Nanoseconds kMuchLonger = 5;
+    Nanoseconds waited = context.now - t_.threads[next].ready_ns;
     if (end_visit(left)) return next;
-    ThreadIndex guest = kNoThread;
-    ProcessIndex only = own.process == left.process ? own.process : kNoProcess;
-    if (age != kFewWait) {
-      Search search{core, std::max(age, waited + waited / 2), true, false, only};
-      guest = steal(context, search);
-    } else if (waited >= kUnequal) {
-      guest = take_from_longer(context, core, waited + std::max(waited / 2, kUnequal), only);
-    }
+    return seat(core, next, from_neighbours(core, [&](CoreIndex from, std::uint32_t more) {
+                  Nanoseconds least = more < 3 ? kMuchLonger * age : age;
+                  Search search{core, std::max(least, waited + waited / 2), true, false,
+                                only_of(left, next)};
+                  return take_from(context, search, from);
+                }));
+  }
+
+  ProcessIndex only_of(const Record& left, ThreadIndex next) const {
+    ProcessIndex process = t_.threads[next].process;
+    return process == left.process ? process : kNoProcess;
+  }
+
+  // `guest`, if there is one, has the turn of `next`, which was taken from the queue of `core`.
+  ThreadIndex seat(CoreIndex core, ThreadIndex next, ThreadIndex guest) {
     if (guest == kNoThread) return next;
     t_.threads[guest].guest.store(1, std::memory_order_relaxed);
     requeue_front(core, next);
     return guest;
   }
+
   // By whoever takes `record` off its core. Whether it was a guest.
   static bool end_visit(Record& record) {
     if (!record.guest.load(std::memory_order_relaxed)) return false;
     record.guest.store(0, std::memory_order_relaxed);
     return true;
-  }
-
-  // By the owner of `core`, who has taken one thread from its queue.
-  ThreadIndex take_from_longer(const PolicyContext& context, CoreIndex core, Nanoseconds age,
-                               ProcessIndex only) {
-    if (age > context.now) return kNoThread;
-    CoreIndex from = core;
-    for (int step = std::min<int>(kNeighbours, t_.n_cores - 1); step > 0; --step) {
-      from = from + 1u < t_.n_cores ? static_cast<CoreIndex>(from + 1) : CoreIndex{0};
-      if (length(from) <= length(core) + 1) continue;
-      lock(from);
-      ThreadIndex guest = pop_oldest(context, core, from, age, only);
-      unlock(from);
-      if (guest != kNoThread) return guest;
-    }
-    return kNoThread;
-  }
-
-  // Under the lock of `from`: the thread there that has waited longest, if that is `age` or more
-  // and the policy lets `core` have it.
-  ThreadIndex pop_oldest(const PolicyContext& context, CoreIndex core, CoreIndex from,
-                         Nanoseconds age, ProcessIndex only) {
-    const Fifo* fifos = t_.fifos + from * t_.n_processes;
-    Nanoseconds latest = context.now - age;
-    ProcessIndex oldest = kNoProcess;
-    for (unsigned word = 0; word < kProcessWords; ++word) {
-      for (std::uint64_t left = t_.cores[from].ready_processes[word]; left; left &= left - 1) {
-        auto p =
-            static_cast<ProcessIndex>(word * 64 + static_cast<unsigned>(__builtin_ctzll(left)));
-        const Record& head = t_.threads[fifos[p].head];
-        if ((only != kNoProcess && p != only) || head.ready_ns > latest) continue;
-        if (p == os_.process() && head.wait_words) continue;
-        oldest = p;
-        latest = head.ready_ns;
-      }
-    }
-    if (oldest == kNoProcess) return kNoThread;
-    std::uint64_t offered[kProcessWords] = {};
-    offered[oldest / 64] = 1ull << (oldest % 64);
-    QueueView view(offered, fifos, t_.n_processes);
-    std::uint64_t* words = t_.cores[core].policy_words;
-    if (t_.policy->core_free(context, core, from, words, view) != oldest) return kNoThread;
-    return unlink(from, oldest, {fifos[oldest].head, kNoThread});
-  }
-
-  ThreadIndex steal(const PolicyContext& context, Search& search) {
-    const CoreInfo& info = t_.info[search.core];
-    ThreadIndex thread = steal_range(context, search, info.node_first, info.node_end);
-    if (thread == kNoThread) thread = steal_range(context, search, info.node_end, t_.n_cores);
-    if (thread == kNoThread) thread = steal_range(context, search, 0, info.node_first);
-    return thread;
-  }
-
-  ThreadIndex steal_range(const PolicyContext& context, Search& search, CoreIndex first,
-                          CoreIndex end) {
-    for (CoreIndex from = next_bit(t_.queued, first, end); from != kNoCore;
-         from = next_bit(t_.queued, static_cast<CoreIndex>(from + 1), end)) {
-      if (from == search.core) continue;
-      ThreadIndex thread = take_from(context, search, from);
-      if (thread != kNoThread) return thread;
-    }
-    return kNoThread;
   }
 
   // Makes a free core the caller's; false if it has an owner. The caller's death frees it again.

@@ -3,6 +3,8 @@
 
 #include "os/sys.h"
 #include "sched/ledger.h"
+#include "sched/self.h"
+#include "segment/thread_state.h"
 #include "topo/cpu_set.h"
 #include "trace/recorder.h"
 
@@ -18,7 +20,11 @@ class RuntimeOs {
   ProcessIndex process();
   bool waits_in_vain(const ThreadRecord<RealWorld>&, Nanoseconds waited);
   bool gone(Party);
+  // Whom a thread wakes may have its CPU at once, before it sleeps itself. Should it be granted
+  // another core meanwhile, it has to be moved there, or it would run once the CPU it left has time
+  // for it.
   void wake(ThreadRecord<RealWorld>& record) {
+    if (roost::self.parked && &record != roost::self.record) announce_sleep(*roost::self.record);
     os::futex_wake(&record.state, 1, os::FutexScope::shared);
   }
   // `pinned_to` is the first of the cores that the mask holds.

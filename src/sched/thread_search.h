@@ -1,0 +1,176 @@
+// Which READY thread a core runs next: out of its own queue, or another core's (sched/PROTOCOL.md).
+//
+// Nothing here changes who owns a core; what is found is out of its queue and in the caller's
+// hands.
+#pragma once
+
+#include <algorithm>
+
+#include "sched/ready_queues.h"
+
+namespace roost {
+
+template <class W, class Os>
+class ThreadSearch : public ReadyQueues<W, Os> {
+  using Queues = ReadyQueues<W, Os>;
+
+ public:
+  using Record = ThreadRecord<W>;
+  using Queues::Queues;
+
+ protected:
+  using Queues::announced;
+  using Queues::fifo;
+  using Queues::length;
+  using Queues::lock;
+  using Queues::os_;
+  using Queues::t_;
+  using Queues::unlink;
+  using Queues::unlock;
+  using typename Queues::Place;
+
+  // A core on which threads run that Roost does not know (sched/contention.h). Only threads that
+  // have been READY for so long are granted it: longer than the kernel would make them wait there.
+  static constexpr Nanoseconds kContendedAge = 4'000'000;
+  bool is_contended(CoreIndex core) const { return has_bit(t_.contended, core); }
+
+  // A search for a thread to run.
+  struct Search {
+    CoreIndex core;                  // that will run it
+    Nanoseconds minimum_age;         // in other cores' queues, it must have waited for so long;
+                                     // if this core is set aside, in its own as well
+    bool pass_over;                  // leave threads that wait for a word that has not changed
+    bool passed_over = false;        // there were such
+    ProcessIndex only = kNoProcess;  // of this process; else the policy chooses
+  };
+
+  // The oldest thread of the caller's process in the queue of `core` that has something to do.
+  Place first_with_work(const PolicyContext& context, CoreIndex core, ProcessIndex process) {
+    ThreadIndex before = kNoThread;
+    for (ThreadIndex i = fifo(core, process).head; i != kNoThread; i = t_.threads[i].next) {
+      const Record& record = t_.threads[i];
+      if (record.wait_words == 0 || !os_.waits_in_vain(record, context.now - record.ready_ns))
+        return {i, before};
+      before = i;
+    }
+    return {kNoThread, kNoThread};
+  }
+
+  // Under the lock of `from`: the thread that the searching core should run, taken out of its
+  // queue: the policy's choice, or the oldest where that has not waited for long enough.
+  ThreadIndex pop_for(const PolicyContext& context, Search& search, CoreIndex from) {
+    CoreSlot<W>& slot = t_.cores[from];
+    const std::uint64_t* ready = slot.ready_processes;
+    std::uint64_t others[kProcessWords];
+    ProcessIndex own = os_.process();
+    Place of_own{kNoThread, kNoThread};
+    if (search.pass_over && own < kMaxProcesses && fifo(from, own).length) {
+      of_own = first_with_work(context, from, own);
+      if (of_own.thread == kNoThread) {
+        search.passed_over = true;
+        for (unsigned w = 0; w < kProcessWords; ++w) others[w] = ready[w];
+        others[own / 64] &= ~(1ull << (own % 64));
+        ready = others;
+      }
+    }
+    QueueView view(ready, t_.fifos + from * t_.n_processes, t_.n_processes);
+    ProcessIndex process = search.only;
+    if (process == kNoProcess) {
+      process = t_.policy->core_free(context, search.core, from, t_.cores[search.core].policy_words,
+                                     view);
+    }
+    if (!view.has(process)) return kNoThread;
+    Place place = process == own && of_own.thread != kNoThread
+                      ? of_own
+                      : Place{fifo(from, process).head, kNoThread};
+    if (search.minimum_age && (from != search.core || is_contended(from)) &&
+        context.now - t_.threads[place.thread].ready_ns < search.minimum_age) {
+      return pop_oldest(context, search, from);
+    }
+    return unlink(from, process, place);
+  }
+
+  ThreadIndex take_from(const PolicyContext& context, Search& search, CoreIndex from) {
+    if (length(from) == 0 && !announced(from)) return kNoThread;
+    ThreadIndex thread = kNoThread;
+    lock(from);
+    if (length(from)) {
+      thread = pop_for(context, search, from);
+    } else {
+      // [queued-1] under the lock: whoever queues next finds the bit clear and sets it again.
+      clear_bit(t_.queued, from);
+    }
+    unlock(from);
+    return thread;
+  }
+
+  // Under the lock of `from`: the thread there that has waited longest, if that is long enough and
+  // the policy lets the searching core have it.
+  ThreadIndex pop_oldest(const PolicyContext& context, const Search& search, CoreIndex from) {
+    if (search.minimum_age > context.now) return kNoThread;
+    const Fifo* fifos = t_.fifos + from * t_.n_processes;
+    Nanoseconds latest = context.now - search.minimum_age;
+    ProcessIndex oldest = kNoProcess;
+    for (unsigned word = 0; word < kProcessWords; ++word) {
+      for (std::uint64_t left = t_.cores[from].ready_processes[word]; left; left &= left - 1) {
+        auto p =
+            static_cast<ProcessIndex>(word * 64 + static_cast<unsigned>(__builtin_ctzll(left)));
+        const Record& head = t_.threads[fifos[p].head];
+        if ((search.only != kNoProcess && p != search.only) || head.ready_ns > latest) continue;
+        if (p == os_.process() && head.wait_words) continue;
+        oldest = p;
+        latest = head.ready_ns;
+      }
+    }
+    if (oldest == kNoProcess) return kNoThread;
+    std::uint64_t offered[kProcessWords] = {};
+    offered[oldest / 64] = 1ull << (oldest % 64);
+    QueueView view(offered, fifos, t_.n_processes);
+    std::uint64_t* words = t_.cores[search.core].policy_words;
+    if (t_.policy->core_free(context, search.core, from, words, view) != oldest) return kNoThread;
+    return unlink(from, oldest, {fifos[oldest].head, kNoThread});
+  }
+
+  ThreadIndex steal(const PolicyContext& context, Search& search) {
+    const CoreInfo& info = t_.info[search.core];
+    ThreadIndex thread = steal_range(context, search, info.node_first, info.node_end);
+    if (thread == kNoThread) thread = steal_range(context, search, info.node_end, t_.n_cores);
+    if (thread == kNoThread) thread = steal_range(context, search, 0, info.node_first);
+    return thread;
+  }
+
+  ThreadIndex steal_range(const PolicyContext& context, Search& search, CoreIndex first,
+                          CoreIndex end) {
+    for (CoreIndex from = next_bit(t_.queued, first, end); from != kNoCore;
+         from = next_bit(t_.queued, static_cast<CoreIndex>(from + 1), end)) {
+      if (from == search.core) continue;
+      ThreadIndex thread = take_from(context, search, from);
+      if (thread != kNoThread) return thread;
+    }
+    return kNoThread;
+  }
+
+  // Asks the next cores in turn until `take(from, more)` gives a thread; `more`: how many more are
+  // queued there than on `core`, as far as a look without the locks can tell.
+  static constexpr CoreIndex kNeighbours = 8;
+  template <class Take>
+  ThreadIndex from_neighbours(CoreIndex core, Take&& take) {
+    CoreIndex from = core;
+    for (int step = std::min<int>(kNeighbours, t_.n_cores - 1); step > 0; --step) {
+      from = from + 1u < t_.n_cores ? static_cast<CoreIndex>(from + 1) : CoreIndex{0};
+      std::uint32_t there = length(from), here = length(core);
+      ThreadIndex guest = take(from, there > here ? there - here : 0);
+      if (guest != kNoThread) return guest;
+    }
+    return kNoThread;
+  }
+
+  ThreadIndex take_oldest(const PolicyContext& context, const Search& search, CoreIndex from) {
+    lock(from);
+    ThreadIndex thread = pop_oldest(context, search, from);
+    unlock(from);
+    return thread;
+  }
+};
+
+}  // namespace roost
