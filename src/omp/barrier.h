@@ -56,6 +56,8 @@ struct Barrier {
   ArrivalNode<RealWorld>* nodes = nullptr;
   std::atomic<std::uint32_t> epoch{0};
   ult::WaitList gate;
+  // The epoch that the master has left the barrier with; a hint.
+  std::atomic<std::uint32_t> left_by_master{0};
 };
 
 }  // namespace roost::omp

@@ -42,8 +42,10 @@ int sleep_beside_siblings(ult::Carrier& own, clockid_t clock, const timespec& at
   constexpr long kLookEvery = 200'000;  // ns
   long left = until(clock, at);
   bool looks = left > 0 && polls(own, static_cast<Nanoseconds>(left));
-  // The next time each member gets a thread of its own.
-  if (looks) own.current->inside->blocks.store(true, std::memory_order_relaxed);
+  // The next time each member gets a thread of its own, unless it only looks at something often:
+  // light siblings change that soonest.
+  if (looks && left >= kLookEvery)
+    own.current->inside->blocks.store(true, std::memory_order_relaxed);
   for (; left > 0; left = until(clock, at)) {
     if (looks && ult::light_event(ROOST_LIGHT_YIELDS)) left = until(clock, at);
     timespec time = to_timespec(!looks || left < kLookEvery ? left : kLookEvery);

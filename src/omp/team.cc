@@ -372,6 +372,7 @@ Team& begin_region(const Region& region) {
   Team& team = take_team(carrier, size);
   team.region = region;
   team.opener = &opener;
+  team.master = carrier.current;
   team.size = size;
   team.counted = is_limited(opener, region) ? size - 1 : 0;
   team.level = outer.level + 1;
@@ -503,6 +504,17 @@ void end_cancelled_constructs(Team& team) {
   team.workshares.torn.store(true, std::memory_order_relaxed);
 }
 
+// What the master does after a barrier, the others often wait for in loops of the program's own.
+// One that runs before it would keep the carrier from it.
+void let_master_leave_first(Team& team, const Member& member, std::uint32_t epoch) {
+  std::atomic<std::uint32_t>& left = team.barrier.left_by_master;
+  if (member.number == 0) {
+    left.store(epoch + 1, std::memory_order_relaxed);
+  } else if (left.load(std::memory_order_relaxed) != epoch + 1 && !region_cancelled(team)) {
+    ult::let_run_first(team.master);
+  }
+}
+
 }  // namespace
 
 bool team_barrier(Member& member, ompt::Sync kind) {
@@ -538,6 +550,7 @@ bool team_barrier(Member& member, ompt::Sync kind) {
     };
     ult::wait_until(barrier.gate, tasks_of(team), released, work);
   }
+  if (team.light.load(std::memory_order_relaxed)) let_master_leave_first(team, member, epoch);
   if (ult::sanitizer::present()) {
     ult::happens_after(&barrier);
     ult::happens_after(&team.done);  // tasks

@@ -65,7 +65,8 @@ struct Region {
 
 struct Team : ult::Batch {
   Region region;
-  Member* opener = nullptr;  // who encountered the construct; null: an initial thread's team
+  ult::Strand* master = nullptr;  // which runs member 0
+  Member* opener = nullptr;       // who encountered the construct; null: an initial thread's team
   Member* members = nullptr;
   std::uint32_t size = 1;
   std::uint32_t capacity = 0;

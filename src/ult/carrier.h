@@ -85,6 +85,24 @@ class StrandQueue {
     }
     last_ = strand;
   }
+  void push_first(Strand* strand) {
+    strand->next = first_.load(std::memory_order_relaxed);
+    first_.store(strand, std::memory_order_relaxed);
+    if (!last_) last_ = strand;
+  }
+  // False if it is not there.
+  bool move_to_front(Strand* strand) {
+    Strand* before = nullptr;
+    for (Strand* at = first_.load(std::memory_order_relaxed); at != strand; at = at->next) {
+      if (!at) return false;
+      before = at;
+    }
+    if (!before) return true;
+    before->next = strand->next;
+    if (last_ == strand) last_ = before;
+    push_first(strand);
+    return true;
+  }
   Strand* pop() {
     Strand* strand = first_.load(std::memory_order_relaxed);
     if (!strand) return nullptr;
@@ -256,6 +274,8 @@ void wait_until(WaitList& list, Meanwhile meanwhile, Ready&& ready) {
 
 // Lets other strands of this carrier run that have been woken; else other threads of the node.
 void yield();
+// Lets a suspended strand run, before all others, if it is of this carrier.
+void let_run_first(Strand* strand);
 
 // ---- Batches and workers ------------------------------------------------------------------------
 

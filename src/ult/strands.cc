@@ -118,6 +118,26 @@ bool let_ready_run(Carrier& carrier) {
   return true;
 }
 
+void let_run_first(Strand* strand) {
+  constexpr unsigned kPauses = 100;  // a few microseconds
+  Carrier& own = *here.carrier;
+  if (strand->carrier != &own) return;
+  if (!strand->signalled.exchange(true, std::memory_order_acq_rel)) {
+    own.ready.push_first(strand);
+    let_ready_run(own);
+    return;
+  }
+  // Whoever signalled it elsewhere is about to hand it over.
+  for (unsigned pauses = 0; pauses < kPauses; ++pauses) {
+    collect_woken(own);
+    if (own.ready.move_to_front(strand)) {
+      let_ready_run(own);
+      return;
+    }
+    cpu_pause();
+  }
+}
+
 // ---- Strands for calls --------------------------------------------------------------------------
 
 namespace {

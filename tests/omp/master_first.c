@@ -1,0 +1,41 @@
+// threads: 3 4 7
+// reference: no
+// reason: the runtimes of gcc and LLVM leave the order to the kernel
+//
+// The master is the first to leave a barrier: what it does there, the others wait for, in a loop
+// that spins for so long that nobody can prove that it waits, and then sleeps.
+#include <omp.h>
+#include <unistd.h>
+
+#include "expect.h"
+
+enum { kPhases = 500, kSpins = 1000000 };
+
+static volatile int published;
+
+static int wait_for(int phase) {
+  int sleeps = 0;
+  for (int i = 0; i < kSpins; ++i)
+    if (published == phase) return 0;
+  for (; published != phase; ++sleeps) usleep(10);
+  return sleeps;
+}
+
+int main(void) {
+  int sleeps = 0;
+#pragma omp parallel reduction(+ : sleeps)
+  for (int phase = 1; phase <= kPhases; ++phase) {
+    if (omp_get_thread_num() == 0) {
+      published = phase;
+    } else {
+      sleeps += wait_for(phase);
+    }
+#pragma omp barrier
+    EXPECT_EQ(published, phase);
+#pragma omp barrier
+  }
+  // Several in each phase where the members of a carrier keep the order they happen to begin in. A
+  // core that is somebody else's for a while accounts for a few.
+  EXPECT(sleeps < kPhases);
+  return verdict();
+}
