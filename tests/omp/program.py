@@ -16,6 +16,7 @@ Comments among the first lines of a source may say, each on a line of its own:
     // ours: named both                how the library takes the runtime's place, a run for each:
     //                                 preloaded (the default); named: found in the library's folder
     //                                 of libgomp.so.1 and libomp.so.5; or both
+    // ours: linked                    it is what -fopenmp links, and nothing else is said
     // reason: ...                     why there is an exception
 """
 
@@ -92,7 +93,8 @@ def understand(program: Program, what: str, words: list[str]) -> None:
     elif what == "reference":
         program.reference = words
     elif what == "ours":
-        program.ours = [one_of(word, "preloaded", "named", "both") for word in words]
+        known = ("linked",) if words[:1] == ["linked"] else ("preloaded", "named", "both")
+        program.ours = [one_of(word, *known) for word in words]
     elif what == "header":
         program.headers += words
     elif what == "object":

@@ -148,7 +148,10 @@ class Builder:
         fortran = [f"-J{folder}"] if program.source.suffix == ".f90" else []
         folder.mkdir(parents=True, exist_ok=True)
         headers = llvm_headers(program.headers, self._work)
-        command = [*compiler.command(program.source), *fortran, f"-I{HERE}", *(headers or []),
+        # Before the compiler's own folders.
+        linked = self._linked() if program.ours == ["linked"] else []
+        driver, *usual = compiler.command(program.source)
+        command = [driver, *linked, *usual, *fortran, f"-I{HERE}", *(headers or []),
                    str(program.source), *parts, *program.flags, "-ldl", "-lm"]
         output = folder / program.name
         try:
@@ -160,6 +163,10 @@ class Builder:
                 raise TooOld from error
         ours = [str(self._ours), f"-Wl,-rpath,{self._ours.parent}"]
         return compile_cached([*command, *ours], sources, output), arguments
+
+    def _linked(self) -> list[str]:
+        folder = self._ours.parent
+        return [f"-L{folder}/roost/omp/link", f"-Wl,-rpath,{folder}"]
 
     def _part(self, path: Path, compiler: Compiler, program, how: list[str]) -> Path:
         """An object, or with -shared a shared object."""
