@@ -8,6 +8,7 @@
 #pragma once
 
 #include "omp/loop.h"
+#include "omp/ompt_callbacks.h"
 
 namespace roost::omp {
 
@@ -115,6 +116,8 @@ void post(Member& member, Index&& index) {
   LoopState& loop = member.loop;
   if (!loop.doacross) return;
   DoacrossShape& shape = loop.doacross->doacross;
+  if (ompt::on())
+    ompt::tell_iteration(member, ompt::DependenceKind::source, shape.n_dimensions, index);
   ProgressEntry entry = progress_entry(loop, index(0));
   ult::happens_before(&shape);
   // [post-1] with all that the iteration did; no other member writes this entry.
@@ -131,6 +134,8 @@ void wait_for(Member& member, Index&& index) {
   // Iterations that do not exist are not waited for. The compiler leaves most of them out itself.
   for (unsigned d = 0; d < shape.n_dimensions; ++d)
     if (index(d) >= shape.dimensions[d]) return;
+  if (ompt::on())
+    ompt::tell_iteration(member, ompt::DependenceKind::sink, shape.n_dimensions, index);
   ProgressEntry entry = progress_entry(loop, index(0));
   std::uint64_t wanted = progress_at(shape, entry.low, index);
   std::atomic<std::uint64_t>& progress = shape.progress[entry.number * shape.stride];

@@ -2,6 +2,7 @@
 // way the collapsed dimensions allow, so each iteration has a bit that says it is done.
 #include "omp/export.h"
 #include "omp/kmpc.h"
+#include "omp/ompt_callbacks.h"
 #include "omp/team.h"
 
 namespace roost::omp {
@@ -32,6 +33,13 @@ struct Dimension {
 // The dimensions stand in front of the bits.
 const Dimension* dimensions(const DoacrossShape& shape) {
   return reinterpret_cast<const Dimension*>(shape.dimensions);
+}
+
+void tell_iteration(const Member& member, ompt::DependenceKind kind, const DoacrossShape& shape,
+                    const std::int64_t* at) {
+  if (!ompt::on()) return;
+  ompt::tell_iteration(member, kind, shape.n_dimensions,
+                       [&](unsigned d) { return dimensions(shape)[d].number(at[d]); });
 }
 
 constexpr unsigned kBits = 64;
@@ -77,8 +85,10 @@ ROOST_EXPORT void __kmpc_doacross_init(Ident*, std::int32_t, std::int32_t n_dime
 }
 
 ROOST_EXPORT void __kmpc_doacross_post(Ident*, std::int32_t, const std::int64_t* at) {
-  Workshare* workshare = self().loop.flags;
+  Member& member = self();
+  Workshare* workshare = member.loop.flags;
   if (!workshare) return;
+  tell_iteration(member, ompt::DependenceKind::source, workshare->doacross, at);
   std::uint64_t flat = flat_number(workshare->doacross, at);
   ult::happens_before(&workshare->doacross);
   // [flag-1] with all that the iteration did.
@@ -95,6 +105,7 @@ ROOST_EXPORT void __kmpc_doacross_wait(Ident*, std::int32_t, const std::int64_t*
   // Iterations that do not exist are not waited for.
   for (unsigned d = 0; d < shape.n_dimensions; ++d)
     if (!dimensions(shape)[d].has(at[d])) return;
+  tell_iteration(member, ompt::DependenceKind::sink, shape, at);
   std::uint64_t flat = flat_number(shape, at);
   std::atomic<std::uint64_t>& word = shape.progress[flat / kBits];
   auto done = [&] { return word.load(std::memory_order_acquire) >> flat % kBits & 1; };  // [flag-1]

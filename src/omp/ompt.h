@@ -78,7 +78,7 @@ class Entry {
 class UserCode {
  public:
   [[gnu::always_inline]] UserCode() {
-    if (on()) enter(__builtin_dwarf_cfa());
+    if (on()) enter(__builtin_frame_address(0));
   }
   ~UserCode() {
     if (__builtin_expect(task_ != nullptr, 0)) leave();

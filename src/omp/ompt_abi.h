@@ -24,9 +24,10 @@ struct Frame {
   int exit_frame_flags;
   int enter_frame_flags;
 };
-// The address is the frame's canonical one (the caller's stack pointer before the call), and the
-// frame is the runtime's.
-inline constexpr int kRuntimeFrame = 0x10;
+// The frame is the runtime's, and the address its canonical one (the caller's stack pointer before
+// the call), or what its frame pointer is, as code called from there has it saved.
+inline constexpr int kCanonicalOfRuntime = 0x10;
+inline constexpr int kFramePointerOfRuntime = 0x20;
 
 enum class SetResult : int { error = 0, never = 1, sometimes = 3, always = 5 };
 
@@ -62,6 +63,8 @@ enum class DependenceKind : int {
   out = 2,
   inout = 3,
   mutexinoutset = 4,
+  source = 5,  // of doacross loops
+  sink = 6,
   inoutset = 7,
   out_all_memory = 34,
   inout_all_memory = 35,

@@ -1,8 +1,10 @@
-// The tool's callbacks, and what those who call them have in common. For omp/ompt_*.cc alone.
+// The tool's callbacks, and what those who call them have in common. For omp/ompt_*.cc, and
+// doacross loops.
 #pragma once
 
 #include "omp/ompt.h"
 #include "omp/ompt_trace.h"
+#include "omp/task_memory.h"
 #include "omp/team.h"
 #include "ult/kernel.h"
 
@@ -56,6 +58,28 @@ Callback<Function> callback(Event event) {
       event, callbacks[static_cast<unsigned>(event)].load(std::memory_order_relaxed));
 }
 
+inline Data* task_of(const Member& member) { return &member.task->tool.data; }
+
+// The task's dependences: item(i) is each.
+template <class Item>
+void tell_dependences(Data& task, std::size_t count, Item&& item) {
+  auto tell = callback<DependencesCallback>(Event::dependences);
+  if (!tell) return;
+  auto* list = take_others<Dependence>(count * sizeof(Dependence));
+  for (std::size_t i = 0; i < count; ++i) list[i] = item(i);
+  tell(&task, list, static_cast<int>(count));
+  give_others(list, count * sizeof(Dependence));
+}
+// An iteration of a doacross loop that the current task waits for (sink), or has done (source), by
+// its number in each dimension.
+template <class Number>
+void tell_iteration(const Member& member, DependenceKind kind, unsigned dimensions,
+                    Number&& number) {
+  tell_dependences(*task_of(member), dimensions, [&](std::size_t d) {
+    return Dependence{{.value = number(static_cast<unsigned>(d))}, kind};
+  });
+}
+
 // Whether a tool is active, and not the trace alone.
 bool has_tool();
 // The member goes on to a chunk, in `task`.
@@ -68,13 +92,15 @@ std::uint64_t unique_id();
 // ompt_finalize_tool: at the latest when the process exits. Ends the calling thread, for the tool.
 void finalize_tool();
 
+// The calling OS thread is in no region, nor its initial task, and in none to come.
+void thread_leaves();
+
 // What the calling OS thread keeps for the tool; null before its thread_begin event.
 Data* thread_data();
 // The member the calling OS thread is in; null: none. In signal handlers, too.
 inline Member* current_member() { return static_cast<Member*>(ult::here.local); }
 
 inline Data* parallel_of(const Member& member) { return member.team->tool.parallel; }
-inline Data* task_of(const Member& member) { return &member.task->tool.data; }
 // At work in a parallel region, though it may have one member alone, or outside all.
 inline State working(const Team& team) {
   return team.level && !team.region.league ? State::work_parallel : State::work_serial;

@@ -127,14 +127,14 @@ int get_partition_place_nums(int room, int* places) {
 // ---- The calling thread -------------------------------------------------------------------------
 
 int get_state(std::uint64_t* wait_id) {
-  const Member* member = current_member();
+  const Member* member = has_tool() ? current_member() : nullptr;
   if (wait_id) *wait_id = member ? member->tool.wait_id : 0;
   if (member) return static_cast<int>(member->tool.state);
   return static_cast<int>(thread_data() ? State::idle : State::undefined);
 }
 
 int get_parallel_info(int level, Data** parallel, int* size) {
-  const Member* member = current_member();
+  const Member* member = has_tool() ? current_member() : nullptr;
   for (; member && level > 0; --level) member = member->team->opener;
   if (!member || level < 0) return 0;
   if (parallel) *parallel = parallel_of(*member);
@@ -145,7 +145,7 @@ int get_parallel_info(int level, Data** parallel, int* size) {
 // Up the stack: an explicit task lies on another one of its thread, an implicit one belongs to the
 // task that opened the region, perhaps on another thread.
 int get_task_info(int level, int* flags, Data** data, Frame** frame, Data** parallel, int* number) {
-  Member* member = current_member();
+  Member* member = has_tool() ? current_member() : nullptr;
   Task* task = member ? member->task : nullptr;
   for (; task && level > 0; --level) {
     if (task->implicit) {

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <cstring>
+#include <ctime>
 
 #include "base/text.h"
 #include "omp/ompt_callbacks.h"
@@ -162,7 +163,40 @@ void look_again_after_fork() {
     activity.store(kUnknown, std::memory_order_relaxed);
 }
 
+namespace {
+
+// What workers are sent when the tool is left: a call each, for its event.
+struct Farewell : ult::Batch {
+  std::atomic<unsigned> made{0};
+};
+constinit Farewell farewell;
+
+void end_worker(ult::Batch*, unsigned) {
+  thread_leaves();
+  farewell.made.fetch_add(1, std::memory_order_release);
+}
+
+// In turn, as each has nothing else to do. Those that are in a region, because the process exits
+// there, and those that get no core for long, end without the event.
+void end_workers() {
+  constexpr unsigned kLooks = 500;
+  constexpr long kBetween = 100'000;  // ns
+  if (!callback<ThreadEnd>(Event::thread_end)) return;
+  farewell.run = end_worker;
+  unsigned workers = ult::ensure_workers(0);
+  unsigned sent = 0;
+  for (unsigned looks = 0; looks < kLooks; ++looks) {
+    while (sent < workers && ult::send(sent, farewell, 0, true)) ++sent;
+    if (farewell.made.load(std::memory_order_acquire) == workers) return;
+    timespec time{0, kBetween};
+    nanosleep(&time, nullptr);
+  }
+}
+
+}  // namespace
+
 void finalize_tool() {
+  if (activity.load(std::memory_order_acquire) == kOn) end_workers();
   if (activity.load(std::memory_order_acquire) == kOn && ult::here.carrier &&
       ult::here.carrier->user) {
     thread_ends(static_cast<Root*>(ult::here.carrier->user)->member);

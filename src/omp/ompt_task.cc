@@ -16,17 +16,10 @@ void tell_created(Member& member, Data& task, int flags, bool dependences) {
 }
 
 void tell_dependences(Data& task, const omp::Dependences& dependences) {
-  auto tell = callback<DependencesCallback>(Event::dependences);
-  if (!tell) return;
-  std::size_t count = dependences.count();
-  auto* list = take_others<Dependence>(count * sizeof(Dependence));
-  for (std::size_t i = 0; i < count; ++i) {
+  tell_dependences(task, dependences.count(), [&](std::size_t i) {
     omp::Dependence item = dependences.at(i);
-    list[i].variable.ptr = const_cast<void*>(item.address);
-    list[i].kind = item.said;
-  }
-  tell(&task, list, static_cast<int>(count));
-  give_others(list, count * sizeof(Dependence));
+    return Dependence{{.ptr = const_cast<void*>(item.address)}, item.said};
+  });
 }
 
 }  // namespace

@@ -53,7 +53,8 @@ Data* thread_data() { return thread.begun ? &thread.data : nullptr; }
 
 int flags_of(const Task& task) {
   if (task.implicit)
-    return task.team->level && !task.team->region.league ? kImplicitTask : kInitialTask;
+    return task.team->level && !task.team->region.league ? kImplicitTask | kUndeferred
+                                                         : kInitialTask;
   int flags = kExplicitTask;
   if (task.undeferred) flags |= kUndeferred;
   if (task.final_) flags |= kFinal;
@@ -70,7 +71,7 @@ void Entry::enter(const void* code, void* frame) {
   member_->tool.code = code;
   outer_frame_ = task_->tool.frame.enter_frame;
   task_->tool.frame.enter_frame.ptr = frame;
-  task_->tool.frame.enter_frame_flags = kRuntimeFrame;
+  task_->tool.frame.enter_frame_flags = kCanonicalOfRuntime;
 }
 
 void Entry::leave() {
@@ -83,7 +84,7 @@ void Entry::stay_entered() {
   // The region's code goes on in the frame that called the library.
   Frame& inner = self().task->tool.frame;
   inner.exit_frame = task_->tool.frame.enter_frame;
-  inner.exit_frame_flags = kRuntimeFrame;
+  inner.exit_frame_flags = kCanonicalOfRuntime;
   member_ = nullptr;
 }
 
@@ -92,10 +93,16 @@ void Entry::continue_in(Task& task) { task.tool.frame.enter_frame = {}; }
 void UserCode::enter(void* frame) {
   task_ = self().task;
   task_->tool.frame.exit_frame.ptr = frame;
-  task_->tool.frame.exit_frame_flags = kRuntimeFrame;
+  task_->tool.frame.exit_frame_flags = kFramePointerOfRuntime;
 }
 
 void UserCode::leave() { task_->tool.frame.exit_frame = {}; }
+
+void thread_leaves() {
+  if (!thread.begun) return;
+  if (auto tell = callback<ThreadEnd>(Event::thread_end)) tell(&thread.data);
+  thread.begun = false;
+}
 
 namespace slow {
 
@@ -122,8 +129,7 @@ void thread_ends(Member& initial) {
   // The standard has no region here; tools for LLVM's runtime (Archer) free what they keep with it.
   tell_implicit(Endpoint::end, &initial.team->tool.own, initial, kInitial);
   ult::here.local = before;
-  if (auto tell = callback<ThreadEnd>(Event::thread_end)) tell(&thread.data);
-  thread.begun = false;
+  thread_leaves();
 }
 
 // ---- Regions ------------------------------------------------------------------------------------

@@ -22,12 +22,19 @@ static int is_program(const void* address) {
   return (char*)address >= executable_low && (char*)address < executable_high;
 }
 
-// Frames from the inside out: where the code is, and the stack pointer there.
+#ifdef __x86_64__
+enum { FRAME_POINTER = 6 };
+#else
+enum { FRAME_POINTER = 29 };
+#endif
+
+// Frames from the inside out: where the code is, and the stack and frame pointers there.
 typedef struct {
   int count;
   struct {
     void* code;
     void* stack;
+    unsigned long pointer;
   } frame[FRAMES];
 } frames;
 
@@ -35,6 +42,7 @@ static _Unwind_Reason_Code add_frame(struct _Unwind_Context* context, void* argu
   frames* all = argument;
   if (all->count == FRAMES) return _URC_END_OF_STACK;
   all->frame[all->count].code = (void*)_Unwind_GetIP(context);
+  all->frame[all->count].pointer = (unsigned long)_Unwind_GetGR(context, FRAME_POINTER);
   all->frame[all->count++].stack = (void*)_Unwind_GetCFA(context);
   return _URC_NO_REASON;
 }
@@ -57,15 +65,15 @@ __attribute__((noinline)) static void look(int which) {
   int at = 0;
   while (at < all.count && is_program(all.frame[at].code)) ++at;
   must_be("the runtime is on the stack", at < all.count, 1);
-  // The unwinder's stack pointer of the runtime's caller is the canonical address of its frame.
   must_be("the exit frame", (unsigned long)frame->exit_frame.ptr,
-          at + 1 < all.count ? (unsigned long)all.frame[at + 1].stack : 0);
+          at < all.count ? all.frame[at].pointer : 0);
   must_be("flags of the exit frame", (unsigned long)frame->exit_frame_flags,
-          ompt_frame_runtime | ompt_frame_cfa);
+          ompt_frame_runtime | ompt_frame_framepointer);
   // On to where a task below called the runtime, if there is one on this stack.
   while (at < all.count && !is_program(all.frame[at].code)) ++at;
   ompt_frame_t* below = NULL;
   if (at < all.count && get_task_info(1, &flags, NULL, &below, NULL, NULL) == 2) {
+    // The stack pointer of the runtime's caller is the canonical address of its frame.
     must_be("the enter frame", (unsigned long)below->enter_frame.ptr,
             (unsigned long)all.frame[at].stack);
     must_be("flags of the enter frame", (unsigned long)below->enter_frame_flags,

@@ -98,7 +98,7 @@ static void ancestors_are_known(void) {
     unsigned long outer = region_of(0, &size);
     must_be("the region's size", (unsigned long)size, (unsigned long)members);
     unsigned long own = task_of(0, &flags, &number);
-    must_be("an implicit task", (unsigned long)flags, ompt_task_implicit);
+    must_be("an implicit task", (unsigned long)flags, ompt_task_implicit | ompt_task_undeferred);
     must_be("the member's number", (unsigned long)number, (unsigned long)omp_get_thread_num());
     must_be("the initial task above", task_of(1, &flags, &number) != 0, 1);
     must_be("its kind", (unsigned long)flags, ompt_task_initial);
