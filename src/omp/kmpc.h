@@ -1,4 +1,4 @@
-// Types of LLVM's ABI (clang 14 to 19).
+// Types of LLVM's ABI (clang 14 to 20).
 #pragma once
 
 #include <cstdint>

@@ -10,8 +10,6 @@
 #include "ult/kernel.h"
 
 extern "C" std::int32_t __kmpc_omp_taskwait(roost::omp::Ident* where, std::int32_t gtid);
-extern "C" void __kmpc_push_num_threads(roost::omp::Ident* where, std::int32_t gtid,
-                                        std::int32_t threads);
 
 namespace roost::omp {
 namespace {
@@ -65,12 +63,6 @@ ROOST_EXPORT std::int32_t omp_in_explicit_task_() { return omp_in_explicit_task(
 // 16).
 ROOST_EXPORT std::int32_t __kmpc_omp_taskwait_51(Ident* where, std::int32_t gtid, std::int32_t) {
   return __kmpc_omp_taskwait(where, gtid);
-}
-// num_threads(strict: n): regions have the members they ask for unless a limit forbids it (LLVM
-// 20).
-ROOST_EXPORT void __kmpc_push_num_threads_strict(Ident* where, std::int32_t gtid,
-                                                 std::int32_t threads, int, const char*) {
-  __kmpc_push_num_threads(where, gtid, threads);
 }
 
 // Names of the executing task and of its parent, for tools.

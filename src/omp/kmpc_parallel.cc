@@ -6,6 +6,7 @@
 #include "omp/kmpc.h"
 #include "omp/lock_events.h"
 #include "omp/team.h"
+#include "omp/threads_clause.h"
 
 namespace roost::omp {
 namespace {
@@ -47,7 +48,20 @@ void fork(Microtask function, int count, void** arguments, unsigned threads) {
   region.arguments = arguments;
   region.threads = threads ? threads : opener.pushed_threads;
   opener.pushed_threads = 0;
+  ThreadsClause* clause = opener.pushed_clause;
+  opener.pushed_clause = nullptr;
+  if (!threads) region.clause = clause;
   parallel(region);
+  if (__builtin_expect(clause != nullptr, 0)) give_clause(clause);
+}
+
+unsigned positive(std::int32_t threads) { return threads > 0 ? static_cast<unsigned>(threads) : 0; }
+
+void push_list(Member& member, std::uint32_t count, const std::int32_t* list, int severity,
+               const char* message) {
+  if (!count) return;
+  member.pushed_threads = positive(list[0]);
+  push_clause(member, list, count, severity, message);
 }
 
 // Which barrier the compiler means.
@@ -79,7 +93,23 @@ ROOST_EXPORT std::int32_t __kmpc_bound_num_threads(Ident*) {
 }
 
 ROOST_EXPORT void __kmpc_push_num_threads(Ident*, std::int32_t, std::int32_t threads) {
-  self().pushed_threads = threads > 0 ? static_cast<unsigned>(threads) : 0;
+  self().pushed_threads = positive(threads);
+}
+// OpenMP 6.0: a list (LLVM 20), and the modifier strict, whose severity is 1 for a warning.
+ROOST_EXPORT void __kmpc_push_num_threads_strict(Ident*, std::int32_t, std::int32_t threads,
+                                                 int severity, const char* message) {
+  Member& member = self();
+  member.pushed_threads = positive(threads);
+  push_clause(member, nullptr, 0, severity, message);
+}
+ROOST_EXPORT void __kmpc_push_num_threads_list(Ident*, std::int32_t, std::uint32_t count,
+                                               const std::int32_t* list) {
+  push_list(self(), count, list, 0, nullptr);
+}
+ROOST_EXPORT void __kmpc_push_num_threads_list_strict(Ident*, std::int32_t, std::uint32_t count,
+                                                      const std::int32_t* list, int severity,
+                                                      const char* message) {
+  push_list(self(), count, list, severity, message);
 }
 // A hint. It changes no control variable, as in libomp.
 ROOST_EXPORT void __kmpc_push_proc_bind(Ident*, std::int32_t, int) {}
@@ -106,6 +136,7 @@ ROOST_EXPORT void __kmpc_serialized_parallel(Ident*, std::int32_t) {
   ompt::Entry entry;
   Member& opener = self();
   opener.pushed_threads = 0;
+  drop_clause(opener);
   begin_region(serial_region());
   entry.stay();
 }

@@ -10,6 +10,7 @@
 #include "omp/task_depend.h"
 #include "omp/task_pool.h"
 #include "omp/threadprivate.h"
+#include "omp/threads_clause.h"
 #include "ult/kernel.h"
 #include "ult/spin_lock.h"
 #include "ult/watch.h"
@@ -382,6 +383,8 @@ Team& begin_region(const Region& region) {
   team.icvs = opener.task->icvs;
   if (region.bind != Bind::no && team.icvs.bind != Bind::no) team.icvs.bind = region.bind;
   inherit_by_level(team.icvs, team.level);
+  inherit_clause(team);
+  check_strict(team);
   team.n_sent = 0;
   team.light.store(false, std::memory_order_relaxed);
   // Of the team's last region: then members may have left constructs in which others were.

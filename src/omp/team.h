@@ -25,6 +25,7 @@ namespace roost::omp {
 struct TaskPool;
 struct TaskDeque;
 struct League;
+struct ThreadsClause;
 
 // A thread of a team, as OpenMP sees it. Written by whoever runs it.
 struct alignas(kCoreStride) Member {
@@ -37,9 +38,11 @@ struct alignas(kCoreStride) Member {
   std::uint32_t workshares = 0;  // number of the next one with shared state
   std::uint32_t singles = 0;     // how many single constructs
   ReductionState reduction;
-  CombinedLoop combined;        // the loop of the parallel loop it opens (GCC)
-  TaskDeque* deque = nullptr;   // its explicit tasks; kept (omp/task_pool.h)
-  unsigned pushed_threads = 0;  // what LLVM's push call says of the next region
+  CombinedLoop combined;       // the loop of the parallel loop it opens (GCC)
+  TaskDeque* deque = nullptr;  // its explicit tasks; kept (omp/task_pool.h)
+  // What LLVM's push calls say of the next region.
+  unsigned pushed_threads = 0;
+  ThreadsClause* pushed_clause = nullptr;
   ompt::MemberState tool;
 };
 
@@ -54,13 +57,14 @@ struct Region {
   void (*invoke)(Team& team, Member& member) = nullptr;
   void* function = nullptr;
   void* data = nullptr;
-  void** arguments = nullptr;      // LLVM's microtasks: `data` of them
-  unsigned threads = 0;            // num_threads clause; 0: as the ICVs say
-  unsigned pieces = 0;             // of the loop or sections it is; 0: not known
-  unsigned counted = 0;            // members that settle_size() gave it; 0: not called
-  Bind bind = Bind::no;            // gcc's proc_bind clause; no: there is none
-  TaskGroup* group = nullptr;      // members begin in it (reductions with the task modifier)
-  const League* league = nullptr;  // it is an initial task, and no region of the program's
+  void** arguments = nullptr;             // LLVM's microtasks: `data` of them
+  unsigned threads = 0;                   // num_threads clause; 0: as the ICVs say
+  const ThreadsClause* clause = nullptr;  // what else that clause says
+  unsigned pieces = 0;                    // of the loop or sections it is; 0: not known
+  unsigned counted = 0;                   // members that settle_size() gave it; 0: not called
+  Bind bind = Bind::no;                   // gcc's proc_bind clause; no: there is none
+  TaskGroup* group = nullptr;             // members begin in it (reductions with the task modifier)
+  const League* league = nullptr;         // it is an initial task, and no region of the program's
 };
 
 struct Team : ult::Batch {
@@ -70,10 +74,12 @@ struct Team : ult::Batch {
   Member* members = nullptr;
   std::uint32_t size = 1;
   std::uint32_t capacity = 0;
-  std::uint32_t level = 0;         // nested regions around, this one included
-  std::uint32_t active_level = 0;  // of those, with more than one member
-  Icvs icvs;                       // members begin with them
-  Team* next = nullptr;            // among a carrier's free teams
+  std::uint32_t level = 0;                      // nested regions around, this one included
+  std::uint32_t active_level = 0;               // of those, with more than one member
+  Icvs icvs;                                    // members begin with them
+  Team* next = nullptr;                         // among a carrier's free teams
+  const ThreadsClause* threads_list = nullptr;  // for regions in it; null: no clause has a list
+  std::uint32_t threads_list_level = 0;         // of the region that has it
   // teams construct (host): number of leagues and this one's; 1 and 0 outside.
   std::uint32_t league_size = 1;
   std::uint32_t league = 0;

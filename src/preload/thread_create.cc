@@ -181,7 +181,7 @@ void* kernel_thread(void* data) {
   register_thread(t, pthread_self());
   pthread_setspecific(end_key_value, t);
   if (!thread_attach()) {
-    complain_once_about_records();
+    if (runtime_active()) complain_once_about_records();  // else the process is about to end
     futexes_may_wait_unseen();
   }
   t->index = self.index;
