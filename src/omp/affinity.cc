@@ -242,13 +242,27 @@ std::size_t get_affinity_format(char* buffer, std::size_t size) {
 }
 
 void display_affinity_of(const Member& member) {
-  // Again when a thread comes to another level or into a team of another size, as with libomp.
-  static constinit std::atomic<std::uint32_t> shown[65536] = {};
-  auto gtid = static_cast<unsigned>(member.gtid);
-  if (gtid >= sizeof shown / sizeof *shown) return;
-  std::uint32_t now = member.team->level << 16 | member.team->size;
-  if (shown[gtid].exchange(now, std::memory_order_relaxed) == now) return;
-  display(nullptr, member);
+  // Again when the opener's region has another level or size, as with libomp. By the opener and the
+  // member's number: teams are used again by others.
+  struct Shown {
+    std::atomic<std::uint64_t> who;  // 0: nobody
+    std::atomic<std::uint64_t> where;
+  };
+  constexpr unsigned kTable = 1 << 16, kTries = 64;
+  static constinit Shown shown[kTable] = {};
+  const Team& team = *member.team;
+  auto opener = static_cast<std::uint64_t>(team.opener ? team.opener->gtid : member.gtid) + 1;
+  std::uint64_t who = opener << 32 | member.number;
+  std::uint64_t where = std::uint64_t{team.level} << 32 | team.size;
+  std::uint64_t first = (who * 0x9e3779b97f4a7c15u) >> 48;
+  for (unsigned i = 0; i < kTries; ++i) {
+    Shown& slot = shown[(first + i) % kTable];
+    std::uint64_t found = 0;
+    if (!slot.who.compare_exchange_strong(found, who, std::memory_order_relaxed) && found != who)
+      continue;
+    if (slot.where.exchange(where, std::memory_order_relaxed) != where) display(nullptr, member);
+    return;
+  }
 }
 
 extern "C" {
