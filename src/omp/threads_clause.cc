@@ -1,3 +1,4 @@
+// What a num_threads clause keeps for the next region: its values by level and how strict they are.
 #include "omp/threads_clause.h"
 
 #include <cstdlib>
