@@ -1,6 +1,7 @@
 // Which members of a team are sent to threads when its region begins.
 #include "omp/send.h"
 
+#include "ult/carriers.h"
 #include "ult/kernel.h"
 
 namespace roost::omp {
@@ -45,11 +46,16 @@ bool crowded() {
   return ult::host::others_wait() && !ult::spinner_elsewhere();
 }
 
-void send_members(Team& team) {
+void send_members(Team& team, bool after_unseen) {
   unsigned wanted = team.size - 1;
   if (wanted >= ult::host::cores()) wanted = ult::host::cores() - 1;
   if (!wanted) return;
+  unsigned before = ult::workers_count();
   unsigned workers = ult::ensure_workers(wanted);
+  // Threads just created listen as soon as they have begun, if there is a core for them; those that
+  // stayed in an unseen region as soon as they have noticed its end. Without them the first regions
+  // of a program would begin all their members here, one after the other.
+  unsigned fresh = workers > before && ult::core_to_spare() ? before : workers;
   bool spare = false;
   bool asked = false;
   for (unsigned worker = 0; team.n_sent < wanted && worker < workers; ++worker) {
@@ -60,6 +66,8 @@ void send_members(Team& team) {
       spare = ult::core_to_spare() || ult::look_for_spinners();
       sent = spare && ult::send(worker, team, number, true);
     }
+    if (!sent && (worker >= fresh || (after_unseen && ult::will_listen(worker, team))))
+      sent = send_patiently(team, worker, number);
     if (sent) team.sent[team.n_sent++] = static_cast<std::uint16_t>(worker);
   }
 }

@@ -403,6 +403,7 @@ Team& begin_region(const Region& region) {
     ult::happens_before(&team.region);
     team.remaining.store(size - 1, std::memory_order_relaxed);
     Waiting waiting = how_waiting(region.function);
+    bool after_unseen = team.unseen;
     team.own_threads = waiting == Waiting::blocking || on_os_threads(team);
     team.unseen = waiting == Waiting::unseen;
     team.may_have_tasks = team.unseen || tasks_in_use.load(std::memory_order_relaxed);
@@ -413,7 +414,7 @@ Team& begin_region(const Region& region) {
     if (team.own_threads) {
       send_to_own_threads(team);
     } else if (outer.active_level == 0 && !crowded()) {
-      send_members(team);
+      send_members(team, after_unseen);
     }
     if (team.n_sent + 1 < size) {
       team.light.store(true, std::memory_order_relaxed);

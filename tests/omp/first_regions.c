@@ -1,0 +1,31 @@
+// threads: 2
+// ours: named
+// reason: under Roost, members have threads only where nobody else waits for the cores
+//
+// In the first regions of a process each member has a thread of its own where there are cores,
+// though threads have just been created, or have fallen asleep in case the region has tasks. (No
+// expect.h: with its thread-local counter members have threads of their own in all regions.)
+#include <omp.h>
+#include <stdio.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+enum { kLongEnoughToFallAsleep = 50000 };  // microseconds
+
+int main(void) {
+  if (omp_get_num_procs() < 2) return 0;  // nothing is promised on one core
+  for (int region = 0; region < 2; ++region) {
+    long threads[2] = {0, 0};
+#pragma omp parallel num_threads(2)
+    {
+      threads[omp_get_thread_num()] = syscall(SYS_gettid);
+#pragma omp barrier
+      if (omp_get_thread_num() == 0) usleep(kLongEnoughToFallAsleep);
+    }
+    if (threads[0] == threads[1]) {
+      printf("region %d: both members on one thread\n", region);
+      return 1;
+    }
+  }
+  return 0;
+}
