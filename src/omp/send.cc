@@ -7,22 +7,46 @@
 namespace roost::omp {
 namespace {
 
-// To a worker that may not listen yet: as long as it will for certain, and else for so long that it
-// must be at work for somebody else.
-bool send_patiently(Team& team, unsigned worker, unsigned number) {
+// To a worker that may not listen yet, until `over()`, asked now and then.
+template <typename Over>
+bool send_until(Team& team, unsigned worker, unsigned number, Over over) {
   constexpr unsigned kLookEvery = 64;
-  constexpr Nanoseconds kLongest = 100'000'000;
-  Nanoseconds until = 0;
   for (unsigned tries = 1; !ult::send(worker, team, number, true); ++tries) {
     cpu_pause();
     if (tries % kLookEvery != 0) continue;
     ult::host::yield();
-    if (ult::will_listen(worker, team)) continue;
-    Nanoseconds now = ult::kernel::now();
-    if (!until) until = now + kLongest;
-    if (now > until) return false;
+    if (over()) return false;
   }
   return true;
+}
+
+// Whether a time has passed since it was asked first.
+class Deadline {
+ public:
+  explicit Deadline(Nanoseconds longest) : longest_(longest) {}
+  bool over() {
+    Nanoseconds now = ult::kernel::now();
+    if (!until_) until_ = now + longest_;
+    return now > until_;
+  }
+
+ private:
+  Nanoseconds longest_;
+  Nanoseconds until_ = 0;
+};
+
+// As long as it will listen for certain, and else for so long that it must be at work for somebody
+// else.
+bool send_patiently(Team& team, unsigned worker, unsigned number) {
+  Deadline deadline(100'000'000);
+  return send_until(team, worker, number,
+                    [&] { return !ult::will_listen(worker, team) && deadline.over(); });
+}
+
+// Longer than a thread takes to begin, and than one that is woken takes to look.
+bool send_soon(Team& team, unsigned worker, unsigned number) {
+  Deadline deadline(10'000'000);
+  return send_until(team, worker, number, [&] { return deadline.over(); });
 }
 
 // A worker that belongs to nobody, and now to the team. False if there are no more threads.
@@ -67,7 +91,7 @@ void send_members(Team& team, bool after_unseen) {
       sent = spare && ult::send(worker, team, number, true);
     }
     if (!sent && (worker >= fresh || (after_unseen && ult::will_listen(worker, team))))
-      sent = send_patiently(team, worker, number);
+      sent = send_soon(team, worker, number);
     if (sent) team.sent[team.n_sent++] = static_cast<std::uint16_t>(worker);
   }
 }
