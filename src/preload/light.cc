@@ -10,6 +10,7 @@
 #include "preload/real.h"
 #include "sched/ask_owner.h"
 #include "sched/runtime.h"
+#include "sched/runtime_os.h"
 
 namespace roost {
 
@@ -42,6 +43,14 @@ Nanoseconds left_until(const Deadline& deadline) {
   return left > 0 ? static_cast<Nanoseconds>(left) : 0;
 }
 
+// Whether READY threads of this process are queued for the calling thread's core.
+bool own_threads_wait() {
+  std::uint32_t word = self.record->state.load(std::memory_order_relaxed);
+  if (state_of(word) != State::running) return false;
+  Critical critical;
+  return runtime_ledger().has_queued(core_of(word), runtime_process());
+}
+
 int suspect(roost_thread thread, bool sharing) {
   if (!runtime_active()) return -ENOTCONN;
   ThreadIndex index;
@@ -64,6 +73,12 @@ bool let_light_sibling_run() {
   if (!is_light()) return false;
   if (++rounds % kRounds == 0 && roost_others_wait()) return false;
   return tell(ROOST_LIGHT_SPINS);
+}
+
+bool lets_threads_go_first() {
+  constexpr unsigned char kSiblingsEvery = 8;
+  static constinit thread_local unsigned char yields = 0;
+  return is_light() && own_threads_wait() && ++yields % kSiblingsEvery != 0;
 }
 
 void tell_of_spinner() {

@@ -21,6 +21,12 @@ inline bool has_light_siblings() { return __builtin_expect(own_light.flag == 2, 
 // keep it.
 bool let_light_sibling_run();
 
+// Whether the calling light thread, which yields in a loop of its program's, lets threads of the
+// process that wait for its core go before its siblings. It may wait for one of those (a caller of
+// OpenBLAS for the threads of its pool), and siblings that run meanwhile may come to wait for the
+// same. Not every time: they may wait for a sibling. For threads with can_park().
+bool lets_threads_go_first();
+
 // Tells the runtime that the calling thread, if it is no light thread, waits by spinning.
 void tell_of_spinner();
 

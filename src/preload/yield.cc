@@ -75,34 +75,34 @@ bool find_wait(const YieldFrame& frame, WaitWords& wait) {
                                              end - from, from, read_directly);
   remember(memory, frame.return_address, proof.waits);
   if (!proof.waits) return false;
-  wait = wait_for(proof.loads, proof.looks_at_clock ? kTimedPatience : kMemoryPatience);
+  // A light thread is not the only one that waits for its OS thread's turn.
+  bool short_wait = proof.looks_at_clock || has_light_siblings();
+  wait = wait_for(proof.loads, short_wait ? kTimedPatience : kMemoryPatience);
   return true;
-}
-
-void yield(const WaitWords* wait) {
-  if (!yield_core(wait)) os::yield();
 }
 
 }  // namespace
 
 void yield() {
-  if (can_park()) {
-    yield(nullptr);
-  } else {
-    os::yield();
-  }
+  if (!can_park() || !yield_core()) os::yield();
 }
 
 int roost_yield_from(const YieldFrame* frame) {
-  if (let_light_sibling_run()) return 0;
+  bool threads_first = can_park() && lets_threads_go_first();
+  if (!threads_first && let_light_sibling_run()) return 0;
   if (!can_park()) {
     os::yield();
     return 0;
   }
   WaitWords wait;
   bool known = runtime_ledger().any_queued() && find_wait(*frame, wait);
-  DeferCancellation deferred;
-  yield(known ? &wait : nullptr);
+  {
+    DeferCancellation deferred;
+    if (yield_core(known ? &wait : nullptr)) return 0;
+  }
+  // Those who wait for the core wait for their words, too.
+  if (threads_first && let_light_sibling_run()) return 0;
+  os::yield();
   return 0;
 }
 

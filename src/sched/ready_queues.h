@@ -46,6 +46,15 @@ class ReadyQueues {
     unlock(core);
   }
 
+  // Whether threads of `process` are queued on `core`.
+  bool has_queued(CoreIndex core, ProcessIndex process) {
+    if (length(core) == 0) return false;
+    lock(core);
+    bool some = fifo(core, process).length != 0;
+    unlock(core);
+    return some;
+  }
+
   bool any_queued() const {
     for (unsigned w = 0; w * 64 < t_.n_cores; ++w) {
       if (t_.queued[w].bits.load(std::memory_order_seq_cst)) return true;
