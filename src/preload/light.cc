@@ -28,6 +28,10 @@ bool tell(int what) { return event.load(std::memory_order_acquire)(what) == 1; }
 // Rounds of siblings in a row before others get the core.
 constexpr unsigned char kRounds = 32;
 constinit thread_local unsigned char rounds = 0;
+// Yields of light threads beside threads of the process that wait for the core: all but one in so
+// many are for those.
+constexpr unsigned char kSiblingsEvery = 8;
+constinit thread_local unsigned char yields = 0;
 
 // The waits of this thread's light threads.
 constinit thread_local LightWait* waits = nullptr;
@@ -76,8 +80,6 @@ bool let_light_sibling_run() {
 }
 
 bool lets_threads_go_first() {
-  constexpr unsigned char kSiblingsEvery = 8;
-  static constinit thread_local unsigned char yields = 0;
   return is_light() && own_threads_wait() && ++yields % kSiblingsEvery != 0;
 }
 

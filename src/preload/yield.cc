@@ -88,9 +88,10 @@ void yield() {
 }
 
 int roost_yield_from(const YieldFrame* frame) {
-  bool threads_first = can_park() && lets_threads_go_first();
+  bool parks = can_park();
+  bool threads_first = parks && lets_threads_go_first();
   if (!threads_first && let_light_sibling_run()) return 0;
-  if (!can_park()) {
+  if (!parks) {
     os::yield();
     return 0;
   }
