@@ -74,7 +74,7 @@ struct SetAside : rl::test_suite<SetAside, 3> {
 };
 
 // Somebody looks into a queue that was empty a moment ago, and finds its bit out of date.
-struct StaleBit : rl::test_suite<StaleBit, 3> {
+struct StaleBit : rl::test_suite<StaleBit, 4> {
   Instance i;
   void before() {
     i.start_running(0, 0);
@@ -85,6 +85,7 @@ struct StaleBit : rl::test_suite<StaleBit, 3> {
     if (index == 0) i.block(0);
     if (index == 1) i.yield(1);
     if (index == 2) i.wake(2);
+    if (index == 3) i.find_queued();
   }
   void after() { i.check(); }
 };

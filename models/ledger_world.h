@@ -124,6 +124,7 @@ struct Instance {
     auto result = ledger.yield(thread, core_of(word), 0);
     if (result == TheLedger::YieldResult::lost_core) ledger.make_ready(thread);
   }
+  bool find_queued() { return ledger.find_queued(); }
   void rescue(ThreadIndex thread) {
     std::uint32_t word = threads[thread].state.load(std::memory_order_acquire);
     if (state_of(word) == State::running) ledger.rescue(core_of(word), thread);

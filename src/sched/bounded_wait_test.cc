@@ -82,7 +82,7 @@ class Trial {
         step(next);
       } else {
         instance_.os.clock = tick;
-        bool busy = instance_.ledger.any_queued();
+        bool busy = instance_.ledger.find_queued();
         watchdog_.look(*this, instance_.machine.n_cores(), busy, patience_, now());
         tick += watchdog_.next_tick(busy) + dice_.below(kKeeperLate);
         if (dice_.below(100) == 0)

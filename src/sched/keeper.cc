@@ -156,7 +156,7 @@ class Hands {
 };
 
 void watch_cores(Segment& s) {
-  bool threads_wait = runtime_ledger().any_queued();
+  bool threads_wait = runtime_ledger().find_queued();
   Nanoseconds now = os::now();
   contention_tick(s, now, threads_wait);
   if (threads_wait) s.header->crowded_ns.store(now, std::memory_order_relaxed);

@@ -30,6 +30,7 @@ class Ledger : public ThreadSearch<W, Os> {
   using Record = ThreadRecord<W>;
 
   using Searches::any_queued;
+  using Searches::find_queued;
   using Searches::has_queued;
   using Searches::Searches;
 

@@ -117,6 +117,20 @@ TEST(Ledger, who_yields_goes_to_the_end_of_its_queue) {
   EXPECT_EQ(instance.broken(), "");
 }
 
+TEST(Ledger, nobody_is_taken_for_queued_once_the_last_was_granted_a_core) {
+  LocalInstance instance({1, 2}, 3);
+  occupy(instance);
+  instance.place(2, 0, 0);
+  instance.wake(2);
+  EXPECT_TRUE(instance.ledger.find_queued());
+  instance.block(0);
+  EXPECT_EQ(instance.core(2), 0);
+  EXPECT_TRUE(instance.ledger.any_queued());  // the bit is still set
+  EXPECT_FALSE(instance.ledger.find_queued());
+  EXPECT_FALSE(instance.ledger.any_queued());
+  EXPECT_EQ(instance.broken(), "");
+}
+
 TEST(Ledger, who_yields_alone_keeps_the_core) {
   LocalInstance instance(kTwoNodes, 4);
   occupy(instance);

@@ -55,11 +55,27 @@ class ReadyQueues {
     return some;
   }
 
+  // Whether the mask says so: a bit may outlive the last thread in its queue.
   bool any_queued() const {
     for (unsigned w = 0; w * 64 < t_.n_cores; ++w) {
       if (t_.queued[w].bits.load(std::memory_order_seq_cst)) return true;
     }
     return false;
+  }
+
+  // Whether threads are queued; bits that outlived their queues are cleared.
+  bool find_queued() {
+    bool some = false;
+    for (CoreIndex core = next_bit(t_.queued, 0, t_.n_cores); core != kNoCore;
+         core = next_bit(t_.queued, static_cast<CoreIndex>(core + 1), t_.n_cores)) {
+      if (length(core) == 0) {
+        lock(core);
+        retract_queued(core);
+        unlock(core);
+      }
+      some = some || length(core) != 0;
+    }
+    return some;
   }
 
  protected:
@@ -84,11 +100,15 @@ class ReadyQueues {
     t_.cores[core].lock.holder.store(kNobody, std::memory_order_release);
   }
 
-  // The bit is set by whoever queues and cleared by whoever finds the queue empty
-  // (Ledger::take_from): a core whose queue swings between empty and one thread writes no shared
+  // The bit is set by whoever queues and cleared by whoever finds the queue empty (take_from,
+  // find_queued): a core whose queue swings between empty and one thread writes no shared
   // line.
   void announce_queued(CoreIndex core) {
     if (!announced(core)) set_bit(t_.queued, core);
+  }
+  // Under the core's lock [queued-1]: whoever queues next finds the bit clear and sets it again.
+  void retract_queued(CoreIndex core) {
+    if (length(core) == 0) clear_bit(t_.queued, core);
   }
   bool announced(CoreIndex core) const { return has_bit(t_.queued, core); }
 

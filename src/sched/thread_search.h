@@ -24,6 +24,7 @@ class ThreadSearch : public ReadyQueues<W, Os> {
   using Queues::length;
   using Queues::lock;
   using Queues::os_;
+  using Queues::retract_queued;
   using Queues::t_;
   using Queues::unlink;
   using Queues::unlock;
@@ -97,8 +98,7 @@ class ThreadSearch : public ReadyQueues<W, Os> {
     if (length(from)) {
       thread = pop_for(context, search, from);
     } else {
-      // [queued-1] under the lock: whoever queues next finds the bit clear and sets it again.
-      clear_bit(t_.queued, from);
+      retract_queued(from);
     }
     unlock(from);
     return thread;

@@ -308,7 +308,7 @@ void RoostScheduler::ensure_watch() {
 // watchdog").
 void RoostScheduler::watch() {
   watching_ = false;
-  if (!ledger_->any_queued()) return;
+  if (!ledger_->find_queued()) return;
   for (CoreIndex core = 0; core < world_->n_cores(); ++core) {
     Below& below = below_[core];
     std::uint32_t passes = cores_[core].passes.load();
@@ -320,10 +320,7 @@ void RoostScheduler::watch() {
     std::uint32_t owner = cores_[core].owner.load();
     bool runs = owner != 0 && !(owner & kClaimedCore);
     if (!runs || world_->now() - below.stands_since < patience_) continue;
-    bool waits = false;
-    for (CoreIndex other = 0; other < world_->n_cores() && !waits; ++other)
-      waits = cores_[other].ready.load() != 0;
-    if (!waits) break;
+    if (!ledger_->find_queued()) break;
     ThreadIndex thread = owner - 1;
     act_as(kNoThread);
     // It goes on beside the next: whether it is on the CPU just now or not.

@@ -115,3 +115,15 @@ def test_the_others_go_on_while_one_is_debugged(world: World):
     debugger.wait(60)
     require_success(debugged.wait(60), "sync_mix, debugged for a while")
     world.require_gone(instance)
+
+
+def test_who_computes_keeps_its_core_once_nobody_waits_for_one(world: World):
+    if cores_here() < 2:
+        raise Skip("it takes two cores")
+    instance = world.roost.new_instance("last")
+    for _ in range(5):
+        command = world.program("last_in_queue")
+        outcome = world.start(command, instance, "--cores", "2", "--stats").wait(60)
+        require_success(outcome, "last_in_queue")
+        require(b" shares 0," in outcome.stderr, f"cores were taken: {outcome.stderr!r}")
+    world.require_gone(instance)
