@@ -39,6 +39,38 @@ struct TicketsModel : rl::test_suite<TicketsModel, 3> {
   void after() { RL_ASSERT(made.load() == 4); }
 };
 
+// Calls are added to a batch while others take some (omp/crew.cc); each sees what its call is.
+struct AddedTicketsModel : rl::test_suite<AddedTicketsModel, 3> {
+  ult::Tickets<World> tickets;
+  rl::var<int> what[3]{0, 0, 0};
+  Atomic<unsigned> made{0};
+
+  void call(unsigned number) {
+    RL_ASSERT(number < 3);
+    RL_ASSERT(what[number]($) == 1);
+    what[number]($) = 2;
+    made.fetch_add(1, std::memory_order_acq_rel);
+  }
+  void thread(unsigned index) {
+    if (index == 0) {
+      what[0]($) = 1;
+      tickets.open(0, 1);
+      for (int added : {1, 2}) {
+        what[added]($) = 1;
+        tickets.add();
+      }
+      for (unsigned number; (number = tickets.take()) != ult::kNoCall;) call(number);
+      while (made.load(std::memory_order_acquire) != 3) World::relax(1);
+    } else {
+      for (int tries = 0; tries < 2; ++tries) {
+        auto seen = tickets.look();
+        if (tickets.left(seen) && tickets.take_if(seen)) call(tickets.next(seen));
+      }
+    }
+  }
+  void after() { RL_ASSERT(made.load() == 3); }
+};
+
 // Two wait for a condition as ult::wait_until() does, one makes it hold. Nobody is left asleep, and
 // what was done before is seen.
 struct WaitModel : rl::test_suite<WaitModel, 3> {
@@ -144,6 +176,9 @@ int main() {
   check.holds<TicketsModel>("tickets: each call is made once, and sees its batch", 100000);
   check.fails_without<TicketsModel>({Take::orderings, "ult/batch.h", "open"},
                                     rl::test_result_data_race, 100000);
+  check.holds<AddedTicketsModel>("tickets: calls that are added are made once, and seen", 100000);
+  check.fails_without<AddedTicketsModel>({Take::orderings, "ult/batch.h", "add"},
+                                         rl::test_result_data_race, 100000);
   check.holds<WaitModel>("waiting: no wake-up is lost", 100000);
   check.fails_without<WaitModel>({Take::fence, "ult/wait_list.h", "push"}, rl::test_result_deadlock,
                                  100000);

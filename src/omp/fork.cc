@@ -8,6 +8,7 @@
 
 #include <pthread.h>
 
+#include "omp/crew.h"
 #include "omp/lock.h"
 #include "omp/task_memory.h"
 #include "omp/team.h"
@@ -19,6 +20,7 @@ namespace {
 void before() {
   lock_queues_before_fork();
   lock_roots_before_fork();
+  lock_crews_before_fork();
   lock_task_memory_before_fork();
   ult::lock_before_fork();
 }
@@ -26,6 +28,7 @@ void before() {
 void in_parent() {
   ult::unlock_after_fork();
   unlock_task_memory_after_fork();
+  unlock_crews_after_fork();
   unlock_roots_after_fork();
   unlock_queues_after_fork();
 }
@@ -33,6 +36,7 @@ void in_parent() {
 void in_child() {
   ult::reset_after_fork();
   unlock_task_memory_after_fork();
+  unlock_crews_after_fork();
   forget_waiters_after_fork();
   settings_after_fork();
   ompt::look_again_after_fork();

@@ -1,4 +1,4 @@
-// Which members of a team are sent to threads when its region begins.
+// Which members of a team, and calls of other batches, are sent to threads.
 #include "omp/send.h"
 
 #include "ult/carriers.h"
@@ -9,9 +9,9 @@ namespace {
 
 // To a worker that may not listen yet, until `over()`, asked now and then.
 template <typename Over>
-bool send_until(Team& team, unsigned worker, unsigned number, Over over) {
+bool send_until(ult::Batch& batch, unsigned worker, unsigned call, Over over) {
   constexpr unsigned kLookEvery = 64;
-  for (unsigned tries = 1; !ult::send(worker, team, number, true); ++tries) {
+  for (unsigned tries = 1; !ult::send(worker, batch, call, true); ++tries) {
     cpu_pause();
     if (tries % kLookEvery != 0) continue;
     ult::host::yield();
@@ -44,9 +44,9 @@ bool send_patiently(Team& team, unsigned worker, unsigned number) {
 }
 
 // Longer than a thread takes to begin, and than one that is woken takes to look.
-bool send_soon(Team& team, unsigned worker, unsigned number) {
+bool send_soon(ult::Batch& batch, unsigned worker, unsigned call) {
   Deadline deadline(10'000'000);
-  return send_until(team, worker, number, [&] { return deadline.over(); });
+  return send_until(batch, worker, call, [&] { return deadline.over(); });
 }
 
 // A worker that belongs to nobody, and now to the team. False if there are no more threads.
@@ -70,29 +70,38 @@ bool crowded() {
   return ult::host::others_wait() && !ult::spinner_elsewhere();
 }
 
+Courier::Courier(unsigned calls) {
+  if (!calls) return;
+  unsigned before = ult::workers_count();
+  workers_ = ult::ensure_workers(calls);
+  // Without those just made the first batches of a program would begin all their calls here, one
+  // after the other.
+  fresh_ = workers_ > before && ult::core_to_spare() ? before : workers_;
+}
+
+unsigned Courier::send(ult::Batch& batch, unsigned call, bool after_unseen) {
+  while (next_ < workers_) {
+    unsigned worker = next_++;
+    if (ult::send(worker, batch, call, spare_)) return worker;
+    if (!asked_ && ult::asleep(worker)) {
+      asked_ = true;
+      spare_ = ult::core_to_spare() || ult::look_for_spinners();
+      if (spare_ && ult::send(worker, batch, call, true)) return worker;
+    }
+    if (worker < fresh_ && !(after_unseen && ult::will_listen(worker, batch))) continue;
+    if (send_soon(batch, worker, call)) return worker;
+  }
+  return kNobody;
+}
+
 void send_members(Team& team, bool after_unseen) {
   unsigned wanted = team.size - 1;
   if (wanted >= ult::host::cores()) wanted = ult::host::cores() - 1;
-  if (!wanted) return;
-  unsigned before = ult::workers_count();
-  unsigned workers = ult::ensure_workers(wanted);
-  // Threads just created listen as soon as they have begun, if there is a core for them; those that
-  // stayed in an unseen region as soon as they have noticed its end. Without them the first regions
-  // of a program would begin all their members here, one after the other.
-  unsigned fresh = workers > before && ult::core_to_spare() ? before : workers;
-  bool spare = false;
-  bool asked = false;
-  for (unsigned worker = 0; team.n_sent < wanted && worker < workers; ++worker) {
-    unsigned number = team.n_sent + 1;
-    bool sent = ult::send(worker, team, number, spare);
-    if (!sent && !asked && ult::asleep(worker)) {
-      asked = true;
-      spare = ult::core_to_spare() || ult::look_for_spinners();
-      sent = spare && ult::send(worker, team, number, true);
-    }
-    if (!sent && (worker >= fresh || (after_unseen && ult::will_listen(worker, team))))
-      sent = send_soon(team, worker, number);
-    if (sent) team.sent[team.n_sent++] = static_cast<std::uint16_t>(worker);
+  Courier courier(wanted);
+  while (team.n_sent < wanted) {
+    unsigned worker = courier.send(team, team.n_sent + 1, after_unseen);
+    if (worker == Courier::kNobody) return;
+    team.sent[team.n_sent++] = static_cast<std::uint16_t>(worker);
   }
 }
 

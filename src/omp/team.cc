@@ -418,7 +418,8 @@ Team& begin_region(const Region& region) {
     }
     if (team.n_sent + 1 < size) {
       team.light.store(true, std::memory_order_relaxed);
-      team.share = team.n_sent ? (size + team.n_sent) / (team.n_sent + 1) : 0;
+      team.share.store(team.n_sent ? (size + team.n_sent) / (team.n_sent + 1) : 0,
+                       std::memory_order_relaxed);
       team.tickets.open(team.n_sent + 1, size);
       team.spins.store(false, std::memory_order_relaxed);
       team.blocks.store(false, std::memory_order_relaxed);

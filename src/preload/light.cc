@@ -25,9 +25,30 @@ std::atomic<std::uint64_t> text_begins{0}, text_ends{0};
 // Only where is_light(), and so there is a runtime.
 bool tell(int what) { return event.load(std::memory_order_acquire)(what) == 1; }
 
-// Rounds of siblings in a row before others get the core.
-constexpr unsigned char kRounds = 32;
-constinit thread_local unsigned char rounds = 0;
+// Rounds of siblings in a row before others get the core, if none of them has come any further.
+constexpr unsigned kRoundsInVain = 32;
+constinit thread_local unsigned rounds_in_vain = 0;
+// Else the thread keeps its core for so long: light threads that meet often have done with each
+// other what they were begun for by then, and the core's caches are theirs.
+constexpr Nanoseconds kTurn = 20'000'000;
+constexpr unsigned kLookEvery = 64;  // rounds
+constinit thread_local unsigned rounds = 0;
+// Where this thread's light threads were seen waiting. Of two in one place none looks as if it had
+// come further.
+struct Seen {
+  const void* light_thread;
+  std::uint64_t at;
+};
+constinit thread_local Seen seen[64] = {};
+
+// Whether the calling light thread was in this wait when it was last seen.
+bool still_at(std::uint64_t at) {
+  const void* self = own_light.self;
+  Seen& last = seen[(reinterpret_cast<std::uintptr_t>(self) >> 7) % 64];
+  bool moved = at != 0 && last.light_thread == self && last.at != at;
+  last = {self, at};
+  return !moved;
+}
 // Yields of light threads beside threads of the process that wait for the core: all but one in so
 // many are for those.
 constexpr unsigned char kSiblingsEvery = 8;
@@ -45,6 +66,25 @@ Nanoseconds left_until(const Deadline& deadline) {
   constexpr auto kFar = std::int64_t{1} << 32;  // seconds; beyond, the product may not fit
   if (seconds > kFar) left = kFar * 1'000'000'000;
   return left > 0 ? static_cast<Nanoseconds>(left) : 0;
+}
+
+// Tells the watchdog that the thread, which has a core, does not keep it unseen. False if it has
+// none.
+bool passes_on_core(std::uint32_t state) {
+  if (state_of(state) != State::running) return false;
+  auto& passes = runtime_segment().cores[core_of(state)].passes;
+  passes.store(passes.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+  return true;
+}
+
+// Whether it is time that others get the core, if there are any.
+bool turn_is_over() {
+  if (rounds_in_vain >= kRoundsInVain) return true;
+  if (++rounds % kLookEvery != 0) return false;
+  if (!self.record) return true;
+  const auto& record = *self.record;
+  return !passes_on_core(record.state.load(std::memory_order_relaxed)) ||
+         os::now() - record.granted_ns > kTurn;
 }
 
 // Whether READY threads of this process are queued for the calling thread's core.
@@ -73,9 +113,13 @@ int suspect(roost_thread thread, bool sharing) {
 
 }  // namespace
 
-bool let_light_sibling_run() {
+bool let_light_sibling_run(std::uint64_t at) {
   if (!is_light()) return false;
-  if (++rounds % kRounds == 0 && roost_others_wait()) return false;
+  rounds_in_vain = still_at(at) ? rounds_in_vain + 1 : 0;
+  if (turn_is_over()) {
+    rounds_in_vain = 0;
+    if (roost_others_wait()) return false;
+  }
   return tell(ROOST_LIGHT_SPINS);
 }
 

@@ -16,10 +16,11 @@ extern constinit thread_local struct roost_light own_light
 inline bool is_light() { return __builtin_expect(own_light.flag, 0); }
 inline bool has_light_siblings() { return __builtin_expect(own_light.flag == 2, 0); }
 
-// Lets a sibling of the calling light thread run, which waits by spinning. False if there is none,
-// and now and then where threads of others wait for the core: two siblings that both wait must not
-// keep it.
-bool let_light_sibling_run();
+// Lets a sibling of the calling light thread run, which waits by spinning. `at`: what tells one
+// wait of the thread from the next, or 0. False if there is none, and where threads of others wait
+// for the core: when siblings have looked in vain for some rounds, as two that both wait must not
+// keep it, and now and then.
+bool let_light_sibling_run(std::uint64_t at = 0);
 
 // Whether the calling light thread, which yields in a loop of its program's, lets threads of the
 // process that wait for its core go before its siblings. It may wait for one of those (a caller of

@@ -20,7 +20,9 @@ namespace roost {
 
 void yield_after(const spin::WaitProof& proof) {
   WaitWords wait = wait_for(proof.loads, kMemoryPatience);
-  yield_core(proof.all_loads && proof.loads.count() > 0 ? &wait : nullptr);
+  // Of light threads, each waits for words of its own.
+  bool known = proof.all_loads && proof.loads.count() > 0 && !has_light_siblings();
+  yield_core(known ? &wait : nullptr);
 }
 
 }  // namespace roost
@@ -94,6 +96,15 @@ spin::Registers registers_of(const SpinFrame& f) {
   r.instruction_pointer = f.site->target;
   r.flags = static_cast<std::uint32_t>(f.flags) & spin::kFlags;
   return r;
+}
+
+// The wait that the thread is in: registers do not change from one round of it to the next.
+std::uint64_t wait_of(const SpinFrame& f) {
+  std::uint64_t sum = f.site->branch;
+  for (std::uint64_t value : {f.rax, f.rcx, f.rdx, f.rbx, f.rbp, f.rsi, f.rdi, f.r8, f.r9, f.r10,
+                              f.r11, f.r12, f.r13, f.r14, f.r15})
+    sum = (sum ^ value) * 0x9e3779b97f4a7c15;
+  return sum | 1;
 }
 
 // Machine code, byte by byte.
@@ -334,7 +345,7 @@ void roost_spin_pass(const SpinFrame* frame) {
   bool queued = runtime_ledger().any_queued();
   if (queued || is_light())
     passes.store(passes.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
-  if (let_light_sibling_run()) return;
+  if (is_light() && let_light_sibling_run(wait_of(*frame))) return;
   tell_of_spinner();
   DeferCancellation guard;
   if (__builtin_expect(loops_are_left(), 0)) spin_sites_look();  // there may be no keeper

@@ -36,6 +36,9 @@ class Tickets {
     word_.store(round << 32 | Word{next} << 16 | n, std::memory_order_release);
   }
 
+  // By the owner: one call more. What it needs is written before, as for open().
+  void add() { word_.fetch_add(1, std::memory_order_release); }  // [batch-1]
+
   Word look() const { return word_.load(std::memory_order_acquire); }  // [batch-1]
   static bool left(Word word) { return (word >> 16 & 0xffff) < (word & 0xffff); }
   bool left() const { return left(word_.load(std::memory_order_relaxed)); }
@@ -65,8 +68,8 @@ struct Batch {
   void (*run)(Batch* batch, unsigned call) = nullptr;
   // How many of its calls are a carrier's share, where several carriers have been sent some; else
   // 0. Calls that wait for each other by spinning are begun as they wait, and whoever waits first
-  // would begin most. Constant while tickets are left.
-  unsigned share = 0;
+  // would begin most. Grows with the calls that are added.
+  std::atomic<unsigned> share{0};
   // Pieces of other work that those who wait in a call of this batch can do (OpenMP tasks); a hint.
   std::atomic<std::uint32_t> pieces{0};
   // A call that is over and in whose name such pieces can be done, counted from 1; 0: none. Who

@@ -27,8 +27,9 @@ bool begin_around(Carrier& own, Find&& find) {
 // theirs as soon as they wait; for a while only, as they may have no core.
 bool leaves_rest(Carrier& own, const Batch& batch) {
   constexpr Nanoseconds kAWhile = 100'000;
-  if (!batch.share || !batch.tickets.left()) return false;
-  if (own.live + 1 < batch.share) {
+  unsigned share = batch.share.load(std::memory_order_relaxed);
+  if (!share || !batch.tickets.left()) return false;
+  if (own.live + 1 < share) {
     own.left_rest_ns = 0;
     return false;
   }

@@ -1,0 +1,187 @@
+// A crew is a batch to which calls are added while it runs.
+#include "omp/crew.h"
+
+#include "omp/icv.h"
+#include "omp/send.h"
+#include "ult/carrier.h"
+#include "ult/memory.h"
+#include "ult/sanitizer.h"
+#include "ult/spin_lock.h"
+#include "ult/watch.h"
+
+namespace roost::omp {
+
+struct Hand {
+  void* (*function)(void*);
+  void* argument;
+  void* result;
+  unsigned worker;  // it was sent to, or Courier::kNobody
+  std::atomic<bool> done;
+};
+
+namespace {
+
+constexpr unsigned kMostHands = 256;
+
+struct Crew : ult::Batch {
+  Hand hands[kMostHands];
+  ult::WaitList done;  // the owner, for a hand
+
+  // Of the owner alone.
+  const ult::Strand* owner = nullptr;
+  Crew* next = nullptr;  // among those the OS thread has begun, or the spare ones
+  unsigned size = 0;
+  unsigned joined = 0;
+  bool counted = false;  // its carrier, by this crew
+  Courier courier;
+  unsigned sent = 0;   // to workers, from the first on
+  bool light = false;  // the rest are tickets
+  const ult::Batch* was_inside = nullptr;
+};
+
+constinit thread_local Crew* begun __attribute__((tls_model("initial-exec"))) = nullptr;
+constinit Crew* spare = nullptr;
+constinit ult::SpinLock spare_lock;
+// Hands were found to wait for each other by spinning: who waits begins the next, and none are
+// shown to others.
+constinit std::atomic<bool> hands_spin{false};
+
+void run_hand(ult::Batch* batch, unsigned number) {
+  auto& crew = static_cast<Crew&>(*batch);
+  Hand& hand = crew.hands[number];
+  void* local = ult::here.local;
+  ult::here.local = nullptr;
+  const ult::Batch* inside = ult::set_inside(&crew);
+  ult::happens_after(&hand);
+  hand.result = hand.function(hand.argument);
+  ult::happens_before(&hand);
+  ult::set_inside(inside);
+  ult::here.local = local;
+  hand.done.store(true, std::memory_order_release);  // [crew-1]
+  crew.done.wake_all();
+}
+
+Crew* take_crew() {
+  {
+    ult::SpinGuard guard(spare_lock);
+    if (Crew* crew = spare) {
+      spare = crew->next;
+      return crew;
+    }
+  }
+  auto* crew = ult::permanent_array<Crew>(1);
+  if (crew) {
+    new (crew) Crew;
+    crew->run = run_hand;
+  }
+  return crew;
+}
+
+Crew* find_crew(const ult::Strand* owner) {
+  for (Crew* crew = begun; crew; crew = crew->next)
+    if (crew->owner == owner) return crew;
+  return nullptr;
+}
+
+Crew* begin_crew(ult::Carrier& own) {
+  settings();  // as far as they are carriers', and what is done around a fork
+  ult::host::pass_point();
+  Crew* crew = take_crew();
+  if (!crew) return nullptr;
+  crew->owner = own.current;
+  crew->size = crew->joined = 0;
+  crew->counted = !own.counted;
+  ult::count_in(own);
+  crew->courier = Courier(crowded() ? 0 : ult::host::cores() - 1);
+  crew->sent = 0;
+  crew->light = false;
+  crew->spins.store(false, std::memory_order_relaxed);
+  crew->share.store(0, std::memory_order_relaxed);
+  crew->parent.store(own.current->inside, std::memory_order_relaxed);
+  crew->next = begun;
+  begun = crew;
+  return crew;
+}
+
+void end_crew(ult::Carrier& own, Crew& crew) {
+  if (crew.light) {
+    ult::set_inside(crew.was_inside);
+    ult::hide(own, crew);
+    if (crew.spins.load(std::memory_order_relaxed))
+      hands_spin.store(true, std::memory_order_relaxed);
+  }
+  if (crew.counted) ult::count_out(own);
+  Crew** link = &begun;
+  while (*link != &crew) link = &(*link)->next;
+  *link = crew.next;
+  ult::SpinGuard guard(spare_lock);
+  crew.next = spare;
+  spare = &crew;
+}
+
+// The hand becomes a ticket, for who waits in the crew or joins it.
+void add_ticket(ult::Carrier& own, Crew& crew, unsigned number) {
+  if (unsigned sent = crew.sent)
+    crew.share.store((crew.size + 1 + sent) / (sent + 1), std::memory_order_relaxed);
+  bool shown = !hands_spin.load(std::memory_order_relaxed);
+  if (crew.light) {
+    crew.tickets.add();
+  } else {
+    crew.light = true;
+    crew.tickets.open(number, number + 1);
+    if (shown) ult::show(own, crew);
+    ult::watch();
+    crew.was_inside = ult::set_inside(&crew);
+  }
+  if (shown) ult::call_for_help(crew);
+}
+
+// What nobody has begun is done here, one after the other; one that waits for the next begins it.
+void run_the_rest(Crew& crew) {
+  for (unsigned number; (number = crew.tickets.take()) != ult::kNoCall;) run_hand(&crew, number);
+}
+
+}  // namespace
+
+Hand* crew_add(void* (*function)(void*), void* argument) {
+  if (!ult::host::with_roost()) return nullptr;
+  ult::Carrier& own = ult::carrier();
+  Crew* crew = find_crew(own.current);
+  if (!crew) crew = begin_crew(own);
+  if (!crew || crew->size == kMostHands) return nullptr;
+  unsigned number = crew->size++;
+  Hand& hand = crew->hands[number];
+  hand.function = function;
+  hand.argument = argument;
+  hand.done.store(false, std::memory_order_relaxed);
+  ult::happens_before(&hand);
+  hand.worker = crew->light ? Courier::kNobody : crew->courier.send(*crew, number);
+  if (hand.worker == Courier::kNobody) {
+    add_ticket(own, *crew, number);
+  } else {
+    ++crew->sent;
+  }
+  return &hand;
+}
+
+bool crew_join(const void* handle, void*& result) {
+  ult::Carrier* own = ult::here.carrier;
+  Crew* crew = own ? find_crew(own->current) : nullptr;
+  if (!crew || handle < crew->hands || handle >= crew->hands + crew->size) return false;
+  const auto& hand = *static_cast<const Hand*>(handle);
+  auto number = static_cast<unsigned>(&hand - crew->hands);
+  if (crew->light) run_the_rest(*crew);
+  if (hand.worker != Courier::kNobody && ult::take_back(hand.worker, *crew, number))
+    run_hand(crew, number);
+  auto over = [&] { return hand.done.load(std::memory_order_acquire); };  // [crew-1]
+  if (!over()) ult::wait_until(crew->done, {.under = crew}, over);
+  ult::happens_after(&hand);
+  result = hand.result;
+  if (++crew->joined == crew->size) end_crew(*own, *crew);
+  return true;
+}
+
+void lock_crews_before_fork() { spare_lock.acquire(); }
+void unlock_crews_after_fork() { spare_lock.release(); }
+
+}  // namespace roost::omp

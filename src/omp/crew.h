@@ -1,0 +1,25 @@
+// Crews: the threads that a library makes for one of its calls, and waits for before the call ends.
+//
+// They are run as members of a region are (omp/team.h): on workers while there are cores to spare,
+// else as light threads of the caller. Only for libraries whose threads are known not to care
+// whose OS thread they are: what they keep in thread-local variables would be shared.
+#pragma once
+
+namespace roost::omp {
+
+struct Hand;
+
+// Has `function(argument)` run, for the calling thread (or light thread) to join: its crew lasts
+// from the first hand to the last join. Null if there is no Roost instance, the crew has 256 hands,
+// or there is no memory: the caller makes a thread then.
+Hand* crew_add(void* (*function)(void*), void* argument);
+
+// Whether `hand` is one of the caller's crew; then waits for it, and sets `result` to what the
+// function has returned.
+bool crew_join(const void* hand, void*& result);
+
+// Around a fork: nobody changes the list of spare crews meanwhile.
+void lock_crews_before_fork();
+void unlock_crews_after_fork();
+
+}  // namespace roost::omp
