@@ -243,10 +243,21 @@ void queue_for_all(ExplicitTask& task) {
   team.done.wake_all();
 }
 
+namespace {
+
+// Null only if none is left.
+ExplicitTask* take_oldest(TaskDeque& own) {
+  while (!own.tasks.empty())
+    if (ExplicitTask* task = own.tasks.steal(AnyTask{})) return task;
+  return nullptr;
+}
+
+}  // namespace
+
 bool run_task(Member& member) {
   Team& team = *member.team;
   ExplicitTask* task = take_shared(team, AnyTask{});
-  if (!task && member.deque) task = member.deque->tasks.pop();
+  if (!task && member.deque) task = take_oldest(*member.deque);
   if (!task && team.pieces.load(std::memory_order_relaxed)) task = find_elsewhere(member);
   if (!task) return false;
   execute_task(member, *task);

@@ -12,12 +12,13 @@ namespace roost::omp {
 // region then stay to help with its tasks, as they do when a region runs for the first time.
 extern constinit std::atomic<bool> tasks_in_use;
 
-// Executes one task of the member's team as that member: its own newest, or another's oldest. False
-// if there is none it may execute now. Where the member holds nothing but what others may wait for:
-// in a barrier, or at the end of the region.
+// Executes one task of the member's team as that member: its own oldest, or another's. False if
+// there is none it may execute now. Where the member holds nothing but what others may wait for: in
+// a barrier, or at the end of the region. Tasks run in the order they were created in there, as in
+// libgomp: programs create those side by side that use the same data.
 bool run_task(Member& member);
-// The same in the middle of a task: only tasks below the current one (the task scheduling
-// constraint; and stacks grow no deeper than the tree of tasks).
+// The same in the middle of a task: its own newest, or another's oldest, and only tasks below the
+// current one (the task scheduling constraint; and stacks grow no deeper than the tree of tasks).
 bool run_task_below(Member& member);
 
 // Tasks a member keeps queued; beyond, it executes new ones at once.
