@@ -1,6 +1,7 @@
 // A crew is a batch to which calls are added while it runs.
 #include "omp/crew.h"
 
+#include "omp/export.h"
 #include "omp/icv.h"
 #include "omp/send.h"
 #include "ult/carrier.h"
@@ -10,6 +11,7 @@
 #include "ult/watch.h"
 
 namespace roost::omp {
+namespace {
 
 struct Hand {
   void* (*function)(void*);
@@ -18,8 +20,6 @@ struct Hand {
   unsigned worker;  // it was sent to, or Courier::kNobody
   std::atomic<bool> done;
 };
-
-namespace {
 
 constexpr unsigned kMostHands = 256;
 
@@ -143,7 +143,8 @@ void run_the_rest(Crew& crew) {
 
 }  // namespace
 
-Hand* crew_add(void* (*function)(void*), void* argument) {
+// Called by Roost's pthread_create and pthread_join (preload/library_threads.cc).
+extern "C" ROOST_EXPORT const void* roost_crew_create(void* (*function)(void*), void* argument) {
   if (!ult::host::with_roost()) return nullptr;
   ult::Carrier& own = ult::carrier();
   Crew* crew = find_crew(own.current);
@@ -164,10 +165,10 @@ Hand* crew_add(void* (*function)(void*), void* argument) {
   return &hand;
 }
 
-bool crew_join(const void* handle, void*& result) {
+extern "C" ROOST_EXPORT int roost_crew_join(const void* handle, void** result) {
   ult::Carrier* own = ult::here.carrier;
   Crew* crew = own ? find_crew(own->current) : nullptr;
-  if (!crew || handle < crew->hands || handle >= crew->hands + crew->size) return false;
+  if (!crew || handle < crew->hands || handle >= crew->hands + crew->size) return 0;
   const auto& hand = *static_cast<const Hand*>(handle);
   auto number = static_cast<unsigned>(&hand - crew->hands);
   if (crew->light) run_the_rest(*crew);
@@ -176,9 +177,9 @@ bool crew_join(const void* handle, void*& result) {
   auto over = [&] { return hand.done.load(std::memory_order_acquire); };  // [crew-1]
   if (!over()) ult::wait_until(crew->done, {.under = crew}, over);
   ult::happens_after(&hand);
-  result = hand.result;
+  if (result) *result = hand.result;
   if (++crew->joined == crew->size) end_crew(*own, *crew);
-  return true;
+  return 1;
 }
 
 void lock_crews_before_fork() { spare_lock.acquire(); }

@@ -7,16 +7,14 @@
 
 namespace roost::omp {
 
-struct Hand;
-
 // Has `function(argument)` run, for the calling thread (or light thread) to join: its crew lasts
-// from the first hand to the last join. Null if there is no Roost instance, the crew has 256 hands,
-// or there is no memory: the caller makes a thread then.
-Hand* crew_add(void* (*function)(void*), void* argument);
+// from the first hand to the last join. What stands for it, or null: there is no Roost instance,
+// the crew has 256 hands, or there is no memory. The caller makes a thread then.
+extern "C" const void* roost_crew_create(void* (*function)(void*), void* argument);
 
-// Whether `hand` is one of the caller's crew; then waits for it, and sets `result` to what the
-// function has returned.
-bool crew_join(const void* hand, void*& result);
+// 0 if `hand` is none of the caller's crew; else waits for it, sets `result`, if it is not null, to
+// what the function has returned, and returns 1.
+extern "C" int roost_crew_join(const void* hand, void** result);
 
 // Around a fork: nobody changes the list of spare crews meanwhile.
 void lock_crews_before_fork();

@@ -8,6 +8,7 @@
 #include "preload/blas.h"
 #include "preload/futex.h"
 #include "preload/inherit.h"
+#include "preload/library_threads.h"
 #include "preload/lock.h"
 #include "preload/thread_end.h"
 #include "preload/trap.h"
@@ -337,6 +338,7 @@ void threads_after_fork() {
 
 ROOST_EXPORT int pthread_create(pthread_t* handle, const pthread_attr_t* attr,
                                 void* (*start)(void*), void* argument) noexcept {
+  if (!attr && make_library_thread(__builtin_return_address(0), handle, start, argument)) return 0;
   return create_thread(handle, attr, start, argument);
 }
 

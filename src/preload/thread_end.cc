@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "preload/affinity.h"
+#include "preload/library_threads.h"
 #include "preload/thread_create.h"
 #include "preload/trap.h"
 #include "preload/wait.h"
@@ -44,6 +45,7 @@ int join(pthread_t handle, void** result, JoinKind kind, const Deadline* deadlin
   Thread* t = find_thread(handle);
   Thread* me = this_thread();
   if (!t) {
+    if (kind == JoinKind::wait && !deadline && join_library_thread(handle, result)) return 0;
     return without_core([&] {
       if (kind == JoinKind::attempt) return real::pthread_tryjoin_np(handle, result);
       if (!deadline) return real::pthread_join(handle, result);

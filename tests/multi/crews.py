@@ -6,9 +6,9 @@ import re
 from world import World, cases, cores_here, require, require_success
 
 
-def call(world: World, *arguments, options=()) -> int:
+def call(world: World, *arguments, options=(), name="libblis_crews.so") -> int:
     """How many OS threads took part."""
-    library, = world.program("libcrews.so", folder="posix/lib")
+    library, = world.program(name, folder="posix/lib")
     instance = world.roost.new_instance("crews")
     outcome = world.run(world.program("crew_calls", library, *arguments), instance, "--stats", *options)
     require_success(outcome, "crew_calls")
@@ -36,6 +36,10 @@ def test_a_child_of_fork_calls_as_well(world: World):
 @cases("off", "preempt", "rewrite")
 def test_with_each_way_to_see_that_one_spins(world: World, mode: str):
     call(world, 2, 4, 5, options=("--spin", mode))
+
+
+def test_other_libraries_threads_are_threads(world: World):
+    require(call(world, 2, 4, 20, name="libcrews.so") > 2 + 1 + 2, "they were light")
 
 
 def test_with_the_programs_own_openmp_they_are_threads(world: World):

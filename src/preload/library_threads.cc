@@ -1,0 +1,96 @@
+// Which threads those are: BLIS's, where it is built for pthreads.
+//
+// Each call of its level 3 makes threads and joins them, in one function
+// (bli_thread_launch_pthreads; before 1.0 bli_l3_thread_decorator); in between they meet at some
+// twenty barriers, in loops that only look at memory. They keep nothing in thread-local variables
+// and never ask who they are (read in 0.7 to 2.0), and BLIS makes no others.
+// docs/design/022-threads-of-a-call.md.
+#include "preload/library_threads.h"
+
+#include <dlfcn.h>
+#include <elf.h>
+#include <link.h>
+#include <string.h>
+
+#include "base/types.h"
+#include "preload/real.h"
+#include "preload/wait.h"
+#include "sched/runtime.h"
+
+// Lock-free; since glibc 2.35.
+extern "C" int _dl_find_object(void* address, struct dl_find_object* result) __attribute__((weak));
+
+namespace roost {
+namespace {
+
+ROOST_LISTED constinit Real<const void*(void* (*)(void*), void*)> crew_create{"roost_crew_create"};
+ROOST_LISTED constinit Real<int(const void*, void**)> crew_join{"roost_crew_join"};
+
+// Whether the object's read-only data have the text. Its headers are in its first page.
+bool names(const void* object, const char* text) {
+  const auto* start = static_cast<const char*>(object);
+  ElfW(Ehdr) header;
+  memcpy(&header, start, sizeof header);
+  if (memcmp(header.e_ident, ELFMAG, SELFMAG) != 0) return false;
+  for (unsigned i = 0; i < header.e_phnum; ++i) {
+    ElfW(Phdr) segment;
+    memcpy(&segment, start + header.e_phoff + i * sizeof segment, sizeof segment);
+    if (segment.p_type != PT_LOAD || segment.p_flags != PF_R) continue;
+    if (memmem(start + segment.p_vaddr, segment.p_filesz, text, strlen(text))) return true;
+  }
+  return false;
+}
+
+bool begins(const char* text, const char* with) { return strncmp(text, with, strlen(with)) == 0; }
+
+// BLIS under its own name, or as the BLAS of a distribution. An object that has BLIS in it besides
+// code of its own may make other threads.
+bool has_name_of_blas(const char* path) {
+  const char* slash = strrchr(path, '/');
+  const char* file = slash ? slash + 1 : path;
+  return begins(file, "libblis") || begins(file, "libblas");
+}
+
+// What was found of an object with such a name: its address, and 1 if it is BLIS.
+std::atomic<std::uintptr_t> known[4];
+
+bool is_blis(const void* object) {
+  auto address = reinterpret_cast<std::uintptr_t>(object);
+  for (auto& it : known) {
+    std::uintptr_t seen = it.load(std::memory_order_relaxed);
+    if (seen && (seen & ~std::uintptr_t{1}) == address) return seen & 1;
+  }
+  bool is = names(object, "BLIS_JC_NT");
+  for (auto& it : known) {
+    std::uintptr_t none = 0;
+    if (it.compare_exchange_strong(none, address | is, std::memory_order_relaxed)) break;
+  }
+  return is;
+}
+
+bool is_in_blis(const void* address) {
+  struct dl_find_object object;
+  if (!_dl_find_object || _dl_find_object(const_cast<void*>(address), &object) != 0) return false;
+  return has_name_of_blas(object.dlfo_link_map->l_name) && is_blis(object.dlfo_map_start);
+}
+
+}  // namespace
+
+bool make_library_thread(const void* caller, pthread_t* handle, void* (*start)(void*),
+                         void* argument) {
+  if (!runtime_active() || inside_roost()) return false;
+  resolve_libc_functions();
+  auto* create = crew_create.found();
+  if (!create || !is_in_blis(caller)) return false;
+  const void* hand = create(start, argument);
+  if (!hand) return false;
+  *handle = reinterpret_cast<pthread_t>(hand);
+  return true;
+}
+
+bool join_library_thread(pthread_t handle, void** result) {
+  auto* join = crew_join.found();
+  return join && join(reinterpret_cast<const void*>(handle), result);
+}
+
+}  // namespace roost
