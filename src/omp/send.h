@@ -7,6 +7,7 @@ namespace roost::omp {
 
 // Whether more threads want cores than there are. If not, a worker that listens has a core.
 bool crowded();
+
 // Sends calls of a batch to workers that listen, one after the other; wakes one for them if there
 // is a core for it.
 class Courier {

@@ -316,9 +316,19 @@ unsigned gtids() { return static_cast<unsigned>(next_gtid.load(std::memory_order
 
 namespace {
 
+// Whether it is a nested region whose members fight for the cores: they wait for each other, and
+// nobody sees that, as there is no Roost. From libgomp and libomp no nested region has more than
+// one member unless it was asked for.
+bool had_better_be_serial(const Member& opener, const Region& region) {
+  return opener.team->active_level > 0 && !ult::host::with_roost() &&
+         opener.task->icvs.max_active_levels == Icvs().max_active_levels &&
+         how_waiting(region.function) == Waiting::blocking;
+}
+
 unsigned wanted_size(const Member& opener, const Region& region) {
   const Icvs& icvs = opener.task->icvs;
   if (static_cast<std::int32_t>(opener.team->active_level) >= icvs.max_active_levels) return 1;
+  if (had_better_be_serial(opener, region)) return 1;
   auto size = region.threads ? region.threads : static_cast<unsigned>(icvs.threads);
   if (size > static_cast<unsigned>(icvs.thread_limit))
     size = static_cast<unsigned>(icvs.thread_limit);

@@ -13,12 +13,13 @@
 #include <string.h>
 
 #include "base/types.h"
+#include "os/sys.h"
 #include "preload/real.h"
 #include "preload/wait.h"
 #include "sched/runtime.h"
 
-// Lock-free; since glibc 2.35.
-extern "C" int _dl_find_object(void* address, struct dl_find_object* result) __attribute__((weak));
+// Since glibc 2.35; the library may run on an older one than it was built with.
+#pragma weak _dl_find_object
 
 namespace roost {
 namespace {
@@ -26,19 +27,28 @@ namespace {
 ROOST_LISTED constinit Real<const void*(void* (*)(void*), void*)> crew_create{"roost_crew_create"};
 ROOST_LISTED constinit Real<int(const void*, void**)> crew_join{"roost_crew_join"};
 
-// Whether the object's read-only data have the text. Its headers are in its first page.
-bool names(const void* object, const char* text) {
+constexpr char kMark[] = "BLIS_JC_NT";
+
+// Where the object's read-only data have the mark, or 0. Its headers are in its first page.
+std::uintptr_t find_mark(const void* object) {
   const auto* start = static_cast<const char*>(object);
   ElfW(Ehdr) header;
   memcpy(&header, start, sizeof header);
-  if (memcmp(header.e_ident, ELFMAG, SELFMAG) != 0) return false;
+  if (memcmp(header.e_ident, ELFMAG, SELFMAG) != 0) return 0;
   for (unsigned i = 0; i < header.e_phnum; ++i) {
     ElfW(Phdr) segment;
     memcpy(&segment, start + header.e_phoff + i * sizeof segment, sizeof segment);
     if (segment.p_type != PT_LOAD || segment.p_flags != PF_R) continue;
-    if (memmem(start + segment.p_vaddr, segment.p_filesz, text, strlen(text))) return true;
+    const void* found = memmem(start + segment.p_vaddr, segment.p_filesz, kMark, sizeof kMark - 1);
+    if (found) return reinterpret_cast<std::uintptr_t>(found);
   }
-  return false;
+  return 0;
+}
+
+bool has_mark(std::uintptr_t address) {
+  char found[sizeof kMark - 1];
+  return os::read_own_memory(address, found, sizeof found) == sizeof found &&
+         memcmp(found, kMark, sizeof found) == 0;
 }
 
 bool begins(const char* text, const char* with) { return strncmp(text, with, strlen(with)) == 0; }
@@ -51,27 +61,30 @@ bool has_name_of_blas(const char* path) {
   return begins(file, "libblis") || begins(file, "libblas");
 }
 
-// What was found of an object with such a name: its address, and 1 if it is BLIS.
+// Of objects with such a name: where a mark was found, or the address of one that has none. Looked
+// at again each time, as another may lie there now; where one without was, threads stay threads.
 std::atomic<std::uintptr_t> known[4];
 
-bool is_blis(const void* object) {
-  auto address = reinterpret_cast<std::uintptr_t>(object);
+bool is_blis(const dl_find_object& object) {
+  auto start = reinterpret_cast<std::uintptr_t>(object.dlfo_map_start);
+  auto end = reinterpret_cast<std::uintptr_t>(object.dlfo_map_end);
   for (auto& it : known) {
-    std::uintptr_t seen = it.load(std::memory_order_relaxed);
-    if (seen && (seen & ~std::uintptr_t{1}) == address) return seen & 1;
+    std::uintptr_t at = it.load(std::memory_order_relaxed);
+    if (at == start) return false;
+    if (at > start && at < end && has_mark(at)) return true;
   }
-  bool is = names(object, "BLIS_JC_NT");
+  std::uintptr_t mark = find_mark(object.dlfo_map_start);
   for (auto& it : known) {
     std::uintptr_t none = 0;
-    if (it.compare_exchange_strong(none, address | is, std::memory_order_relaxed)) break;
+    if (it.compare_exchange_strong(none, mark ? mark : start, std::memory_order_relaxed)) break;
   }
-  return is;
+  return mark != 0;
 }
 
 bool is_in_blis(const void* address) {
   struct dl_find_object object;
   if (!_dl_find_object || _dl_find_object(const_cast<void*>(address), &object) != 0) return false;
-  return has_name_of_blas(object.dlfo_link_map->l_name) && is_blis(object.dlfo_map_start);
+  return has_name_of_blas(object.dlfo_link_map->l_name) && is_blis(object);
 }
 
 }  // namespace

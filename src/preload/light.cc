@@ -41,14 +41,6 @@ struct Seen {
 };
 constinit thread_local Seen seen[64] = {};
 
-// Whether the calling light thread was in this wait when it was last seen.
-bool still_at(std::uint64_t at) {
-  const void* self = own_light.self;
-  Seen& last = seen[(reinterpret_cast<std::uintptr_t>(self) >> 7) % 64];
-  bool moved = at != 0 && last.light_thread == self && last.at != at;
-  last = {self, at};
-  return !moved;
-}
 // Yields of light threads beside threads of the process that wait for the core: all but one in so
 // many are for those.
 constexpr unsigned char kSiblingsEvery = 8;
@@ -66,6 +58,15 @@ Nanoseconds left_until(const Deadline& deadline) {
   constexpr auto kFar = std::int64_t{1} << 32;  // seconds; beyond, the product may not fit
   if (seconds > kFar) left = kFar * 1'000'000'000;
   return left > 0 ? static_cast<Nanoseconds>(left) : 0;
+}
+
+// Whether the calling light thread was in this wait when it was last seen.
+bool still_at(std::uint64_t at) {
+  const void* self = own_light.self;
+  Seen& last = seen[(reinterpret_cast<std::uintptr_t>(self) >> 7) % 64];
+  bool moved = at != 0 && last.light_thread == self && last.at != at;
+  last = {self, at};
+  return !moved;
 }
 
 // Tells the watchdog that the thread, which has a core, does not keep it unseen. False if it has
