@@ -95,8 +95,7 @@ Crew* begin_crew(ult::Carrier& own) {
   crew->courier = Courier(crowded() ? 0 : ult::host::cores() - 1);
   crew->sent = 0;
   crew->light = false;
-  crew->spins.store(false, std::memory_order_relaxed);
-  crew->share.store(0, std::memory_order_relaxed);
+  crew->forget_waits();
   crew->parent.store(own.current->inside, std::memory_order_relaxed);
   crew->next = begun;
   begun = crew;
@@ -121,8 +120,7 @@ void end_crew(ult::Carrier& own, Crew& crew) {
 
 // The hand becomes a ticket, for who waits in the crew or joins it.
 void add_ticket(ult::Carrier& own, Crew& crew, unsigned number) {
-  if (unsigned sent = crew.sent)
-    crew.share.store((crew.size + 1 + sent) / (sent + 1), std::memory_order_relaxed);
+  crew.share_among(crew.size + 1, crew.sent + 1);
   bool shown = !hands_spin.load(std::memory_order_relaxed);
   if (crew.light) {
     crew.tickets.add();

@@ -428,12 +428,9 @@ Team& begin_region(const Region& region) {
     }
     if (team.n_sent + 1 < size) {
       team.light.store(true, std::memory_order_relaxed);
-      team.share.store(team.n_sent ? (size + team.n_sent) / (team.n_sent + 1) : 0,
-                       std::memory_order_relaxed);
+      team.share_among(size, team.n_sent + 1);
       team.tickets.open(team.n_sent + 1, size);
-      team.spins.store(false, std::memory_order_relaxed);
-      team.blocks.store(false, std::memory_order_relaxed);
-      team.polled.store(0, std::memory_order_relaxed);
+      team.forget_waits();
       if (waiting != Waiting::spinning) {
         ult::show(carrier, team);
         ult::call_for_help(team);

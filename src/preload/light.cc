@@ -73,8 +73,7 @@ bool still_at(std::uint64_t at) {
 // none.
 bool passes_on_core(std::uint32_t state) {
   if (state_of(state) != State::running) return false;
-  auto& passes = runtime_segment().cores[core_of(state)].passes;
-  passes.store(passes.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+  runtime_segment().cores[core_of(state)].count_pass();
   return true;
 }
 

@@ -456,7 +456,7 @@ class Ledger : public ThreadSearch<W, Os> {
     CoreSlot<W>& slot = t_.cores[core];
     Record& record = t_.threads[thread];
     note(trace::Kind::granted, &record, core);
-    slot.passes.store(slot.passes.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+    slot.count_pass();
     slot.owner.store(thread + 1, std::memory_order_release);
     record.granted_ns = context.now;
     ++record.counters.grants;

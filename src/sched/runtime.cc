@@ -526,8 +526,7 @@ bool yield_core(const WaitWords* wait) {
   {
     Critical critical;
     CoreIndex core = core_of(word);
-    auto& passes = segment.cores[core].passes;
-    passes.store(passes.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+    segment.cores[core].count_pass();
     result = ledger_slot.get().yield(self.index, core, kStealAge);
     if (result == Result::lost_core) ledger_slot.get().make_ready(self.index);
   }

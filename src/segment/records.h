@@ -88,6 +88,11 @@ struct alignas(kCoreStride) CoreSlot {
   typename W::template atomic<std::uint64_t> policy_shared;  // the same, for all to read and change
   // Line 2: which processes have READY threads here, under `lock`.
   std::uint64_t ready_processes[kProcessWords];
+
+  // By whoever has the core.
+  void count_pass() {
+    passes.store(passes.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+  }
 };
 
 // One bit a core, 64 cores a word, one word a cache line.

@@ -85,6 +85,18 @@ struct Batch {
   // this carrier has nothing else to do.
   void (*assist)(const Batch* batch) = nullptr;
 
+  // By the owner, before those calls can be begun: `calls`, its own among them, are for so many
+  // carriers.
+  void share_among(unsigned calls, unsigned carriers) {
+    share.store(carriers > 1 ? (calls + carriers - 1) / carriers : 0, std::memory_order_relaxed);
+  }
+  // By the owner, as it opens the batch: how the calls of the last round waited.
+  void forget_waits() {
+    spins.store(false, std::memory_order_relaxed);
+    blocks.store(false, std::memory_order_relaxed);
+    polled.store(0, std::memory_order_relaxed);
+  }
+
   // Whether it was opened in a call of `ancestor`, however far down, or is it. What a thief reads
   // here may be of several rounds: then its ticket is not valid any more.
   bool descends_from(const Batch* ancestor) const {

@@ -1,6 +1,8 @@
+// limit: 120
+//
 // Nested regions whose members wait for each other by spinning. Without Roost, which sees that,
-// they have one member once it was noticed, as all nested regions do elsewhere; with as many as
-// they ask for if the program says that it wants nested regions. limit: 120
+// they may have one member once it was noticed, as all nested regions have elsewhere; as many as
+// they ask for under Roost, and if the program says that it wants nested regions.
 #include "expect.h"
 
 struct meeting {
