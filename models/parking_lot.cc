@@ -47,7 +47,7 @@ struct Threads {
     }
 
    private:
-    // As park() and wait_for_grant() of sched/runtime.cc; true: timed out.
+    // As park() and wait_for_grant() of sched; true: timed out.
     bool park() {
       auto& record = threads.records[rl::thread_index()];
       if (begin_block(record).block == Block::permit) return false;

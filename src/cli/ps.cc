@@ -20,7 +20,9 @@ constexpr const char* kPsHelp =
     "core,\n"
     "RESCUES of a core whose thread slept in a way Roost does not see, SHARES of a core whose "
     "thread\n"
-    "computed on while others waited for long.\n"
+    "computed on while others waited for long; grants for which the thread waited AWAKE, in the "
+    "kernel's\n"
+    "run queue.\n"
     "\n"
     "Examples:\n"
     "  roost ps                   what runs under Roost now\n"
@@ -53,7 +55,7 @@ nlohmann::ordered_json activity_json(const Activity& activity) {
   for (std::size_t i = 0; i < activity.threads.size(); ++i)
     json["threads"][kThreadStates[i]] = activity.threads[i];
   for (std::size_t i = 0; i < activity.counters.size(); ++i)
-    json[kCounterNames[i]] = activity.counters[i];
+    json[kCounterList[i].name] = activity.counters[i];
   return json;
 }
 
@@ -95,14 +97,15 @@ void print_json(const Report& report) {
 
 template <class... Columns>
 void print_columns(const Columns&... columns) {
-  fmt::print("  {:>9} {:<15} {:>5} {:>5} {:>5} {:>6} {:>9} {:>9} {:>9} {:>10} {:>7} {:>6}\n",
+  fmt::print("  {:>9} {:<15} {:>5} {:>5} {:>5} {:>6} {:>9} {:>9} {:>9} {:>10} {:>7} {:>6} {:>9}\n",
              columns...);
 }
 
 void print_row(const std::string& pid, const std::string& command, const Activity& activity) {
   const auto& t = activity.threads;
   const auto& c = activity.counters;
-  print_columns(pid, command, t[0], t[1], t[2], t[3] + t[4], c[0], c[1], c[2], c[3], c[4], c[5]);
+  print_columns(pid, command, t[0], t[1], t[2], t[3] + t[4], c[0], c[1], c[2], c[3], c[4], c[5],
+                c[6]);
 }
 
 void print_instance(const InstanceSnapshot& instance) {
@@ -112,7 +115,7 @@ void print_instance(const InstanceSnapshot& instance) {
              instance.cpus.count(), instance.cpus.count() == 1 ? "" : "s",
              brief_cpulist(instance.cpus).c_str(), instance.pinning, instance.policy, parameters);
   print_columns("PID", "COMMAND", "RUN", "READY", "BLOCK", "KERNEL", "GRANTS", "SWITCHES", "YIELDS",
-                "MIGRATIONS", "RESCUES", "SHARES");
+                "MIGRATIONS", "RESCUES", "SHARES", "AWAKE");
   for (const ProcessSnapshot& process : instance.processes) {
     print_row(std::to_string(process.pid), process.command, process.activity);
   }

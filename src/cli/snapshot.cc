@@ -23,10 +23,8 @@ void count_thread(const ThreadRecord<RealWorld>& record, Activity& activity) {
   auto state = static_cast<std::size_t>(state_of(record.state.load(std::memory_order_relaxed)));
   if (state == 0 || state > activity.threads.size()) return;
   ++activity.threads[state - 1];
-  const ThreadCounters& c = record.counters;
-  const std::uint32_t values[kCounters] = {c.grants,     c.switches, c.yields,
-                                           c.migrations, c.rescues,  c.shares};
-  for (std::size_t i = 0; i < std::size(values); ++i) activity.counters[i] += values[i];
+  for (std::size_t i = 0; i < std::size(kCounterList); ++i)
+    activity.counters[i] += record.counters.*kCounterList[i].value;
 }
 
 void add_retired(const std::atomic<std::uint64_t> (&retired)[kCounters], Activity& activity) {

@@ -16,14 +16,10 @@ namespace roost::cli {
 // In the order of State, without `free`.
 inline constexpr const char* kThreadStates[] = {"running", "ready", "blocked", "external",
                                                 "detached"};
-// In the order of ThreadCounters.
-inline constexpr const char* kCounterNames[] = {"grants",     "switches", "yields",
-                                                "migrations", "rescues",  "shares"};
-static_assert(std::size(kCounterNames) == kCounters);
 
 struct Activity {
   std::array<std::uint64_t, std::size(kThreadStates)> threads{};
-  std::array<std::uint64_t, kCounters> counters{};
+  std::array<std::uint64_t, kCounters> counters{};  // as kCounterList
 
   std::uint64_t all_threads() const;
   Activity& operator+=(const Activity&);

@@ -18,19 +18,14 @@ void print_stats(const Segment& segment) {
     if (!(segment.thread_bits[i / 64].load(std::memory_order_relaxed) >> (i % 64) & 1)) continue;
     const auto& record = segment.threads[i];
     if (record.process != self.record->process) continue;
-    const ThreadCounters& c = record.counters;
-    const std::uint32_t values[] = {c.grants,     c.switches, c.yields,
-                                    c.migrations, c.rescues,  c.shares};
-    for (int k = 0; k < kCounters; ++k) sums[k] += values[k];
+    for (int k = 0; k < kCounters; ++k) sums[k] += record.counters.*kCounterList[k].value;
     ++threads;
   }
   for (int k = 0; slot && k < kCounters; ++k)
     sums[k] += slot->retired[k].load(std::memory_order_relaxed);
   Text<512> text("roost: process ");
   text << static_cast<unsigned>(pid) << ": threads " << threads;
-  const char* const names[] = {", grants ",     ", switches ", ", yields ",
-                               ", migrations ", ", rescues ",  ", shares "};
-  for (int k = 0; k < kCounters; ++k) text << names[k] << sums[k];
+  for (int k = 0; k < kCounters; ++k) text << ", " << kCounterList[k].name << ' ' << sums[k];
   text << ", loops rewritten " << rewritten_loops() << ", restored " << restored_loops()
        << ", traps " << trap_count() << '\n';
   os::write(2, text.c_str(), text.length());

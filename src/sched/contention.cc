@@ -17,6 +17,8 @@ struct Sample {
   std::int32_t pid, tid;
   Nanoseconds at;
   os::RunDelay delay;
+  ThreadIndex thread;
+  std::uint64_t awake_ns;        // so long it had waited for a core in the kernel's queue
   Nanoseconds late_ns, seen_ns;  // of this window
   bool shared;                   // in this window the core had two threads of ours
 };
@@ -29,6 +31,10 @@ unsigned n_aside;
 // Threads that are handed a core often wait for the one before them, each time a little.
 constexpr Nanoseconds kHandOver = 20'000;
 
+std::uint64_t awake_ns(const Segment& s, ThreadIndex thread) {
+  return s.threads[thread].awake_ns.load(std::memory_order_relaxed);
+}
+
 // One look begins a sample, another ends it: each reads a file, which takes some 8 us.
 void sample(const Segment& s, CoreIndex core, Nanoseconds now) {
   constexpr Nanoseconds kShortest = 3'000'000, kPause = 12'000'000;
@@ -38,7 +44,8 @@ void sample(const Segment& s, CoreIndex core, Nanoseconds now) {
     os::RunDelay delay;
     if (os::run_delay(last.pid, last.tid, delay)) {
       Nanoseconds waited = delay.waited - last.delay.waited;
-      Nanoseconds usual = (delay.runs - last.delay.runs) * kHandOver;
+      Nanoseconds usual =
+          awake_ns(s, last.thread) - last.awake_ns + (delay.runs - last.delay.runs) * kHandOver;
       last.late_ns += waited > usual ? waited - usual : 0;
       last.seen_ns += now - last.at;
     }
@@ -53,6 +60,8 @@ void sample(const Segment& s, CoreIndex core, Nanoseconds now) {
   if (record.process >= s.header->n_processes) return;
   last.pid = s.processes[record.process].pid;
   last.at = now;
+  last.thread = static_cast<ThreadIndex>(owner - 1);
+  last.awake_ns = awake_ns(s, last.thread);
   std::int32_t tid = record.tid.load(std::memory_order_relaxed);
   if (tid && os::run_delay(last.pid, tid, last.delay)) last.tid = tid;
 }

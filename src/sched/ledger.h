@@ -171,7 +171,7 @@ class Ledger : public ThreadSearch<W, Os> {
       // In a queue it is in nobody's hands; who takes it out changes the word first.
       if (record.queued_on != kNoCore) continue;
       if (!record.state.compare_exchange_strong(
-              word, (word & (kPermit | kSleeping)) | ready_in_hands_of(os_.self()),
+              word, (word & (kPermit | kWaitMask)) | ready_in_hands_of(os_.self()),
               std::memory_order_acq_rel, std::memory_order_relaxed)) {
         continue;
       }

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <new>
 
+#include "sched/grant_wait.h"
 #include "sched/keeper.h"
 #include "sched/policy_file.h"
 #include "sched/runtime_os.h"
@@ -29,7 +30,6 @@ bool active = false;
 Slot<RuntimeOs> os_slot;
 Slot<RuntimeLedger> ledger_slot;
 CpuSet instance_mask;
-Nanoseconds idle_spin;
 LibcThreads libc_threads;
 int nudge_signal;
 unsigned shown_loops;
@@ -68,127 +68,9 @@ void bind_ledger() {
   new (os_slot.bytes)
       RuntimeOs(segment.core_info, segment.header->n_cores, segment.header->pin_mode);
   new (ledger_slot.bytes) RuntimeLedger(tables, os_slot.get());
-  int spin = find_parameter(*policy, "idle_spin");
-  idle_spin = spin < 0 ? 0 : segment.header->parameters[spin];
   instance_mask = {};
   for (CoreIndex c = 0; c < segment.header->n_cores; ++c)
     instance_mask.set(segment.core_info[c].os_cpu);
-}
-
-// The caller, READY, asks for a core. Whoever has to wait makes sure that somebody watches.
-void make_self_ready() {
-  {
-    CriticalInCall critical;
-    ledger_slot.get().make_ready(self.index);
-  }
-  if (state_of(self.record->state.load(std::memory_order_relaxed)) != State::running)
-    keeper_ensure();
-}
-
-// Whether the other hardware thread of the physical core has a thread; false if none is known.
-bool sibling_runs(CoreIndex core) {
-  int sibling = core + segment.core_info[core].to_sibling;
-  if (sibling == core || sibling < 0 || sibling >= segment.header->n_cores) return false;
-  std::uint32_t owner = segment.cores[sibling].owner.load(std::memory_order_relaxed);
-  return owner != 0 && !(owner & kClaimedCore);
-}
-
-// Nobody needs the core this thread has just left: spins there for as long as a wake-up across
-// cores costs, since whoever wakes it then need not pay that (NEST section 3.2; competitive
-// spinning). Stops as soon as the core gets another owner or, if the policy says so, its sibling
-// one.
-void spin_on_idle_core() {
-  if (idle_spin == 0) return;
-  const ThreadRecord<RealWorld>& record = *self.record;
-  const CoreSlot<RealWorld>& core = segment.cores[record.last_core];
-  Nanoseconds end = 0;
-  for (unsigned i = 1;; ++i) {
-    if (state_of(record.state.load(std::memory_order_acquire)) == State::running) return;
-    if (core.owner.load(std::memory_order_relaxed) != 0) return;
-    if (policy->spin_ends_with_sibling && sibling_runs(record.last_core)) return;
-    cpu_pause();
-    if (i % 32 != 1) continue;
-    Nanoseconds now = os::now();
-    if (end == 0) end = now + idle_spin;
-    if (now >= end) return;
-  }
-}
-
-// A thread that wakes on a core it was granted long before was kept from it by others (or stopped).
-void note_lateness(const ThreadRecord<RealWorld>& record, CoreIndex core) {
-  constexpr Nanoseconds kLong = 700'000, kMost = 20'000'000;
-  Nanoseconds late = os::now() - record.granted_ns;
-  if (__builtin_expect(late < kLong, 1)) return;
-  segment.header->late_us[core].fetch_add(static_cast<std::uint32_t>(std::min(late, kMost) / 1000),
-                                          std::memory_order_relaxed);
-}
-
-// Threads that hand a core to one another every few microseconds can keep all other scheduling
-// groups from it, the kernel's own threads and exiting ones among them, for minutes: a fault of
-// Linux 6.18 (docs/design/015-a-moment-for-the-kernel.md). So a core that is handed on that often
-// is left asleep for some 0.1 ms in each 8192 hand-offs, which is 0.1 to 0.3 % of its time.
-void leave_kernel_a_moment() {
-  constexpr std::uint16_t kHandOffs = 8192;
-  constexpr Nanoseconds kMoment = 50'000;
-  if (__builtin_expect(++self.hand_offs % kHandOffs != 0, 1)) return;
-  os::sleep_for(kMoment);
-}
-
-// Sleeps on the record, whose word is `word`, and on the outside word.
-int sleep_on_both(const ThreadRecord<RealWorld>& record, std::uint32_t word, OutsideWord& outside) {
-  const os::FutexWait words[] = {{&record.state, word, os::FutexScope::shared},
-                                 {outside.word, outside.expected, os::FutexScope::process}};
-  int woken = os::futex_wait_any(words, 2);
-  if (woken == 1) {
-    outside.end = OutsideWord::End::woken;
-  } else if (woken < 0 && woken != -EINTR && record.state.load(std::memory_order_relaxed) == word) {
-    // It was not the record that kept it from sleeping (nor can it sleep there for another reason).
-    outside.end = OutsideWord::End::changed;
-  }
-  return woken;
-}
-
-// Sleeps on the record until it is granted a core. Before that, a deadline, the outside word or (if
-// `interruptible`) a handler turns a BLOCKED wait into READY; the core is then still waited for.
-Park wait_for_grant(const Deadline* deadline, bool interruptible, OutsideWord* outside = nullptr) {
-  ThreadRecord<RealWorld>& record = *self.record;
-  Park result = Park::woken;
-  spin_on_idle_core();
-  for (bool has_slept = false;; has_slept = true) {
-    std::uint32_t word = announce_sleep(record);
-    if (state_of(word) == State::running) {
-      if (has_slept) {
-        note_lateness(record, core_of(word));
-        leave_kernel_a_moment();
-      }
-      break;
-    }
-    if (state_of(word) == State::external) {
-      // Granted, but taken by the watchdog for a sleeper before the wake-up reached us.
-      hold_ready(record, party_of_thread(self.index));
-      make_self_ready();
-      continue;
-    }
-    bool on_both = outside && state_of(word) == State::blocked;
-    int slept = on_both ? sleep_on_both(record, word, *outside)
-                        : os::futex_wait(&record.state, word, os::FutexScope::shared,
-                                         deadline ? &deadline->at : nullptr,
-                                         deadline && deadline->realtime);
-    bool end = slept == -ETIMEDOUT || (slept == -EINTR && interruptible) ||
-               (on_both && outside->end != OutsideWord::End::none);
-    if (!end) continue;
-    if (cancel_block(record, party_of_thread(self.index))) {
-      result = slept == -ETIMEDOUT ? Park::timed_out : Park::interrupted;
-      make_self_ready();
-    }
-    deadline = nullptr;
-    interruptible = false;
-    outside = nullptr;
-  }
-  note_runs();
-  CoreIndex core = core_of(record.state.load(std::memory_order_relaxed));
-  if (record.pinned_to != core) os_slot.get().pin(record, core);
-  return result;
 }
 
 // A thread that waits in the kernel again and again while nobody needs its core is not kept on it:
@@ -307,6 +189,7 @@ int attach_process(bool may_load) {
   memcpy(stored.cores, segment.core_info, stored.n_cores * sizeof(CoreInfo));
   PlugIn::tell = tell_fault;
   bind_ledger();
+  grant_wait_bind(*policy);
   active = true;
   show_queued_hint();
   runtime_accept_nudges(nudge_signal);
@@ -349,6 +232,7 @@ void runtime_accept_nudges(int signal) {
 }
 
 RuntimeLedger& runtime_ledger() { return ledger_slot.get(); }
+RuntimeOs& runtime_os() { return os_slot.get(); }
 bool runtime_active() { return active; }
 const char* runtime_refusal() { return refusal.c_str(); }
 const Segment& runtime_segment() { return segment; }
@@ -588,11 +472,12 @@ void unpin_self() {
   if (!active) return;
   os::set_affinity(0, &instance_mask, sizeof instance_mask);
   if (self.record) self.record->pinned_to = kNoCore;
+  self.place = kNoCore;
 }
 
 void repin_self() {
   if (self.record && has_core()) {
-    os_slot.get().pin(*self.record, core_of(self.record->state.load(std::memory_order_relaxed)));
+    pin_self(core_of(self.record->state.load(std::memory_order_relaxed)));
   }
 }
 

@@ -20,11 +20,11 @@ class RuntimeOs {
   ProcessIndex process();
   bool waits_in_vain(const ThreadRecord<RealWorld>&, Nanoseconds waited);
   bool gone(Party);
-  // Whom a thread wakes may have its CPU at once, before it sleeps itself. Should it be granted
+  // Whom a thread wakes may have its CPU at once, before it waits itself. Should it be granted
   // another core meanwhile, it has to be moved there, or it would run once the CPU it left has time
   // for it.
   void wake(ThreadRecord<RealWorld>& record) {
-    if (roost::self.parked && &record != roost::self.record) announce_sleep(*roost::self.record);
+    if (roost::self.parked && &record != roost::self.record) announce_awake(*roost::self.record);
     os::futex_wake(&record.state, 1, os::FutexScope::shared);
   }
   // `pinned_to` is the first of the cores that the mask holds.
@@ -66,7 +66,8 @@ class RuntimeOs {
 
 using RuntimeLedger = Ledger<RealWorld, RuntimeOs>;
 
-// The process's ledger; valid while runtime_active().
+// The process's ledger and its hands; valid while runtime_active().
 RuntimeLedger& runtime_ledger();
+RuntimeOs& runtime_os();
 
 }  // namespace roost

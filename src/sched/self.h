@@ -27,7 +27,8 @@ struct Self {
   bool in_kernel = false;          // inside a blocking kernel call, without a core
   bool loose = false;              // not pinned, since its core was idle whenever it waited
   std::uint8_t idle_waits = 0;     // waits in the kernel in a row for which its core was idle
-  std::uint16_t hand_offs = 0;     // grants slept for, counted round (leave_kernel_a_moment)
+  std::uint16_t hand_offs = 0;     // grants waited for, counted round (leave_kernel_a_moment)
+  CoreIndex place = kNoCore;       // on whose CPU it has to run, as far as it knows
   std::uint8_t polls_waited = 0;   // of poll and its kind in a row
   const char* waits_in = nullptr;  // what it is about to wait for, for a trace
   const void* give_way = nullptr;  // a mutex this thread may not take again before those who wait

@@ -40,8 +40,19 @@ struct ThreadCounters {
   std::uint32_t migrations;  // grants on another core than the last one
   std::uint32_t rescues;     // cores taken by the watchdog while the thread slept unseen
   std::uint32_t shares;      // cores shared by the watchdog while the thread ran past the patience
+  std::uint32_t awake;       // grants for which the thread waited without sleeping
 };
-inline constexpr int kCounters = 6;
+struct Counter {
+  const char* name;
+  std::uint32_t ThreadCounters::*value;
+};
+// All of them, in the order in which they are summed up and shown.
+inline constexpr Counter kCounterList[] = {
+    {"grants", &ThreadCounters::grants},   {"switches", &ThreadCounters::switches},
+    {"yields", &ThreadCounters::yields},   {"migrations", &ThreadCounters::migrations},
+    {"rescues", &ThreadCounters::rescues}, {"shares", &ThreadCounters::shares},
+    {"awake", &ThreadCounters::awake}};
+inline constexpr int kCounters = sizeof kCounterList / sizeof *kCounterList;
 
 template <class W>
 struct alignas(kCoreStride) ThreadRecord {
@@ -64,6 +75,8 @@ struct alignas(kCoreStride) ThreadRecord {
   // Where in its own process the words lie that it waits for (sched/wait_words.h); 0: not known.
   std::uint64_t wait_words;
   std::uint64_t granted_ns;  // when it was last granted a core
+  // For how long it has waited in the kernel's run queue without a core, all in all; by itself.
+  typename W::template atomic<std::uint64_t> awake_ns;
   // Whether it got its core before threads of that core's own queue, for which it is their turn
   // next.
   typename W::template atomic<std::uint32_t> guest;

@@ -368,11 +368,8 @@ ThreadIndex segment_take_thread(Segment& segment, ProcessIndex process) {
 void segment_free_thread(Segment& segment, ThreadIndex thread) {
   ThreadRecord<RealWorld>& record = segment.threads[thread];
   ProcessSlot<RealWorld>& slot = segment.processes[record.process];
-  const std::uint32_t counters[] = {record.counters.grants,  record.counters.switches,
-                                    record.counters.yields,  record.counters.migrations,
-                                    record.counters.rescues, record.counters.shares};
   for (int i = 0; i < kCounters; ++i)
-    slot.retired[i].fetch_add(counters[i], std::memory_order_relaxed);
+    slot.retired[i].fetch_add(record.counters.*kCounterList[i].value, std::memory_order_relaxed);
   slot.threads.fetch_sub(1, std::memory_order_relaxed);
   record.state.store(static_cast<std::uint32_t>(State::free), std::memory_order_release);
   record.generation.fetch_add(1, std::memory_order_relaxed);

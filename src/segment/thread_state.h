@@ -3,6 +3,8 @@
 //   bits 0-2   State
 //   bit  3     kPermit: a wake-up that came before the block it was meant for; block() consumes it
 //   bit  4     kSleeping: the thread is, or is about to be, in futex_wait on this word
+//   bit  5     kAwake: it waits in the run queue of its CPU, or is about to; whoever grants it
+//   another core moves it
 //   bits 8-31  while RUNNING, core << 8; while READY and in no queue, the Party that holds the
 //   thread
 //
@@ -30,6 +32,9 @@ enum class State : std::uint32_t {
 inline constexpr std::uint32_t kStateMask = 7;
 inline constexpr std::uint32_t kPermit = 8;
 inline constexpr std::uint32_t kSleeping = 16;
+inline constexpr std::uint32_t kAwake = 32;
+// What a thread has said of its wait, and that holds until it is granted a core.
+inline constexpr std::uint32_t kWaitMask = kSleeping | kAwake;
 inline constexpr unsigned kDetailShift = 8;
 
 inline constexpr State state_of(std::uint32_t word) {
@@ -89,7 +94,7 @@ bool unpark(ThreadRecord<W>& thread, Party caller) {
     bool blocked = state_of(word) == State::blocked;
     std::uint32_t next;
     if (blocked) {
-      next = ready_in_hands_of(caller) | (word & kSleeping);
+      next = ready_in_hands_of(caller) | (word & kWaitMask);
     } else {
       next = word | kPermit;
     }
@@ -129,21 +134,21 @@ template <class W>
 void hold_ready(ThreadRecord<W>& thread, Party holder) {
   std::uint32_t word = thread.state.load(std::memory_order_relaxed);
   while (!thread.state.compare_exchange_strong(
-      word, (word & (kPermit | kSleeping)) | ready_in_hands_of(holder), std::memory_order_acq_rel,
+      word, (word & (kPermit | kWaitMask)) | ready_in_hands_of(holder), std::memory_order_acq_rel,
       std::memory_order_relaxed)) {
   }
 }
 
 // By the holder of a READY thread: READY -> RUNNING(core). Calls `pin` before the thread can run if
-// it sleeps; the thread pins itself otherwise (moving a running thread costs ten times as much).
-// Returns whether it sleeps and needs a futex wake.
+// it sleeps or waits awake; the thread pins itself otherwise (moving a running thread costs ten
+// times as much). Returns whether it sleeps and needs a futex wake.
 template <class W, class Pin>
 bool grant(ThreadRecord<W>& thread, CoreIndex core, Pin&& pin) {
   bool pinned = false;
   std::uint32_t word = thread.state.load(std::memory_order_relaxed);
   for (;;) {
     bool sleeping = word & kSleeping;
-    if (sleeping && !pinned) {
+    if ((word & kWaitMask) && !pinned) {
       pin();
       pinned = true;
     }
@@ -156,18 +161,26 @@ bool grant(ThreadRecord<W>& thread, CoreIndex core, Pin&& pin) {
   }
 }
 
-// By the thread before it sleeps: announces it, unless it is RUNNING already. Returns the word to
-// wait on, with kSleeping set, or the RUNNING word.
+// By the thread before it waits: says how (kSleeping or kAwake), unless it is RUNNING already.
+// Returns the word with that set, or the RUNNING word.
 template <class W>
-std::uint32_t announce_sleep(ThreadRecord<W>& thread) {
+std::uint32_t announce(ThreadRecord<W>& thread, std::uint32_t how) {
   std::uint32_t word = thread.state.load(std::memory_order_acquire);  // [grant-1]
-  while (state_of(word) != State::running && !(word & kSleeping)) {
-    if (thread.state.compare_exchange_strong(word, word | kSleeping, std::memory_order_acq_rel,
+  while (state_of(word) != State::running && !(word & how)) {
+    if (thread.state.compare_exchange_strong(word, word | how, std::memory_order_acq_rel,
                                              std::memory_order_acquire)) {
-      return word | kSleeping;
+      return word | how;
     }
   }
   return word;
+}
+template <class W>
+std::uint32_t announce_sleep(ThreadRecord<W>& thread) {
+  return announce(thread, kSleeping);
+}
+template <class W>
+std::uint32_t announce_awake(ThreadRecord<W>& thread) {
+  return announce(thread, kAwake);
 }
 
 }  // namespace roost

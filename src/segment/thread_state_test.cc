@@ -106,6 +106,27 @@ TEST_F(StateWord, a_grant_pins_and_wakes_sleepers_only) {
   EXPECT_EQ(pins, 1);
 }
 
+TEST_F(StateWord, who_waits_awake_is_pinned_before_it_is_granted_and_needs_no_wake) {
+  set(word(State::blocked));
+  EXPECT_EQ(announce_awake(record), word(State::blocked) | kAwake);
+  ASSERT_TRUE(unpark(record, 7));
+  hold_ready(record, 3);
+  EXPECT_EQ(now(), ready_in_hands_of(3) | kAwake);
+  std::uint32_t when_pinned = 0;
+  EXPECT_FALSE(grant(record, 6, [&] { when_pinned = now(); }));
+  EXPECT_EQ(when_pinned, ready_in_hands_of(3) | kAwake);
+  EXPECT_EQ(now(), running_on(6));
+}
+
+TEST_F(StateWord, who_falls_asleep_after_waiting_awake_needs_a_wake) {
+  set(word(State::blocked));
+  announce_awake(record);
+  EXPECT_EQ(announce_sleep(record), word(State::blocked) | kAwake | kSleeping);
+  ASSERT_TRUE(unpark(record, 7));
+  EXPECT_TRUE(grant(record, 6, [] {}));
+  EXPECT_EQ(announce_awake(record), running_on(6));
+}
+
 TEST_F(StateWord, who_falls_asleep_between_look_and_grant_is_pinned_all_the_same) {
   int pins = 0;
   set(word(State::ready) | kSleeping);

@@ -1,0 +1,188 @@
+// Waits, and what a thread does once it has been granted its core.
+#include "sched/grant_wait.h"
+
+#include <errno.h>
+
+#include <algorithm>
+
+#include "sched/awake_wait.h"
+#include "sched/keeper.h"
+#include "sched/runtime_os.h"
+#include "sched/runtime_trace.h"
+
+namespace roost {
+
+namespace {
+
+Nanoseconds idle_spin;
+bool spin_ends_with_sibling;
+bool may_wait_awake;
+
+// Of each core, for waits that begin BLOCKED and for those of threads that are READY already: how
+// long the former last is up to other threads, the latter wait for their turn.
+constexpr int kTurnsBlocked = 1, kTurnsReady = 3;
+struct alignas(kCacheLine) CoreWaits {
+  AwakeWaits blocked, ready;
+};
+CoreWaits awake_waits[kMaxMaskWords * 64];
+
+// Whether the other hardware thread of the physical core has a thread; false if none is known.
+bool sibling_runs(CoreIndex core) {
+  const Segment& segment = runtime_segment();
+  int sibling = core + segment.core_info[core].to_sibling;
+  if (sibling == core || sibling < 0 || sibling >= segment.header->n_cores) return false;
+  std::uint32_t owner = segment.cores[sibling].owner.load(std::memory_order_relaxed);
+  return owner != 0 && !(owner & kClaimedCore);
+}
+
+// Nobody needs the core this thread has just left: spins there for as long as a wake-up across
+// cores costs, since whoever wakes it then need not pay that (NEST section 3.2; competitive
+// spinning). Stops as soon as the core gets another owner or, if the policy says so, its sibling
+// one.
+void spin_on_idle_core() {
+  if (idle_spin == 0) return;
+  const ThreadRecord<RealWorld>& record = *self.record;
+  const CoreSlot<RealWorld>& core = runtime_segment().cores[record.last_core];
+  Nanoseconds end = 0;
+  for (unsigned i = 1;; ++i) {
+    if (state_of(record.state.load(std::memory_order_acquire)) == State::running) return;
+    if (core.owner.load(std::memory_order_relaxed) != 0) return;
+    if (spin_ends_with_sibling && sibling_runs(record.last_core)) return;
+    cpu_pause();
+    if (i % 32 != 1) continue;
+    Nanoseconds now = os::now();
+    if (end == 0) end = now + idle_spin;
+    if (now >= end) return;
+  }
+}
+
+// A thread that wakes on a core it was granted long before was kept from it by others (or stopped).
+void note_lateness(const ThreadRecord<RealWorld>& record, CoreIndex core) {
+  constexpr Nanoseconds kLong = 700'000, kMost = 20'000'000;
+  Nanoseconds late = os::now() - record.granted_ns;
+  if (__builtin_expect(late < kLong, 1)) return;
+  runtime_segment().header->late_us[core].fetch_add(
+      static_cast<std::uint32_t>(std::min(late, kMost) / 1000), std::memory_order_relaxed);
+}
+
+// Threads that hand a core to one another every few microseconds can keep all other scheduling
+// groups from it, the kernel's own threads and exiting ones among them, for minutes: a fault of
+// Linux 6.18 (docs/design/015-a-moment-for-the-kernel.md). So a core that is handed on that often
+// is left asleep for some 0.1 ms in each 8192 hand-offs, which is 0.1 to 0.3 % of its time.
+void leave_kernel_a_moment() {
+  constexpr std::uint16_t kHandOffs = 8192;
+  constexpr Nanoseconds kMoment = 50'000;
+  if (__builtin_expect(++self.hand_offs % kHandOffs != 0, 1)) return;
+  os::sleep_for(kMoment);
+}
+
+// Sleeps on the record, whose word is `word`, and on the outside word.
+int sleep_on_both(const ThreadRecord<RealWorld>& record, std::uint32_t word, OutsideWord& outside) {
+  const os::FutexWait words[] = {{&record.state, word, os::FutexScope::shared},
+                                 {outside.word, outside.expected, os::FutexScope::process}};
+  int woken = os::futex_wait_any(words, 2);
+  if (woken == 1) {
+    outside.end = OutsideWord::End::woken;
+  } else if (woken < 0 && woken != -EINTR && record.state.load(std::memory_order_relaxed) == word) {
+    // It was not the record that kept it from sleeping (nor can it sleep there for another reason).
+    outside.end = OutsideWord::End::changed;
+  }
+  return woken;
+}
+
+// Waits for a grant in the run queue of the CPU on which it stands, where that has paid of late.
+// Whether it has left the CPU.
+bool wait_awake(ThreadRecord<RealWorld>& record) {
+  CoreIndex core = self.place;
+  if (!may_wait_awake || core == kNoCore) return false;
+  // Alone on the CPU it would only spin there, for which the time is over.
+  if (runtime_segment().cores[core].owner.load(std::memory_order_relaxed) == 0) return false;
+  bool blocked = state_of(record.state.load(std::memory_order_relaxed)) == State::blocked;
+  AwakeWaits& waits = blocked ? awake_waits[core].blocked : awake_waits[core].ready;
+  if (!waits.worth_it() || state_of(announce_awake(record)) == State::running) return false;
+  const int most = blocked ? kTurnsBlocked : kTurnsReady;
+  Nanoseconds began = os::now();
+  bool granted = false;
+  int turns = 0;
+  while (!granted && turns < most) {
+    os::yield();
+    ++turns;
+    granted = state_of(record.state.load(std::memory_order_acquire)) == State::running;
+  }
+  Nanoseconds now = os::now();
+  Nanoseconds end = granted ? record.granted_ns : now;
+  if (end > began)
+    record.awake_ns.store(record.awake_ns.load(std::memory_order_relaxed) + end - began,
+                          std::memory_order_relaxed);
+  record.counters.awake += granted;
+  waits.waited(turns, granted, now - end);
+  return true;
+}
+
+}  // namespace
+
+void grant_wait_bind(const Policy& policy) {
+  const Segment& segment = runtime_segment();
+  int spin = find_parameter(policy, "idle_spin");
+  idle_spin = spin < 0 ? 0 : segment.header->parameters[spin];
+  spin_ends_with_sibling = policy.spin_ends_with_sibling;
+  may_wait_awake = segment.header->pin_mode == PinMode::core;
+}
+
+// The caller, READY, asks for a core. Whoever has to wait makes sure that somebody watches.
+void make_self_ready() {
+  {
+    CriticalInCall critical;
+    runtime_ledger().make_ready(self.index);
+  }
+  if (state_of(self.record->state.load(std::memory_order_relaxed)) != State::running)
+    keeper_ensure();
+}
+
+void pin_self(CoreIndex core) {
+  if (self.record->pinned_to != core) runtime_os().pin(*self.record, core);
+  self.place = core;
+}
+
+Park wait_for_grant(const Deadline* deadline, bool interruptible, OutsideWord* outside) {
+  ThreadRecord<RealWorld>& record = *self.record;
+  Park result = Park::woken;
+  spin_on_idle_core();
+  for (bool has_waited = wait_awake(record);; has_waited = true) {
+    std::uint32_t word = announce_sleep(record);
+    if (state_of(word) == State::running) {
+      if (has_waited) {
+        note_lateness(record, core_of(word));
+        leave_kernel_a_moment();
+      }
+      break;
+    }
+    if (state_of(word) == State::external) {
+      // Granted, but taken by the watchdog for a sleeper before the wake-up reached us.
+      hold_ready(record, party_of_thread(self.index));
+      make_self_ready();
+      continue;
+    }
+    bool on_both = outside && state_of(word) == State::blocked;
+    int slept = on_both ? sleep_on_both(record, word, *outside)
+                        : os::futex_wait(&record.state, word, os::FutexScope::shared,
+                                         deadline ? &deadline->at : nullptr,
+                                         deadline && deadline->realtime);
+    bool end = slept == -ETIMEDOUT || (slept == -EINTR && interruptible) ||
+               (on_both && outside->end != OutsideWord::End::none);
+    if (!end) continue;
+    if (cancel_block(record, party_of_thread(self.index))) {
+      result = slept == -ETIMEDOUT ? Park::timed_out : Park::interrupted;
+      make_self_ready();
+    }
+    deadline = nullptr;
+    interruptible = false;
+    outside = nullptr;
+  }
+  note_runs();
+  CoreIndex core = core_of(record.state.load(std::memory_order_relaxed));
+  pin_self(core);
+  return result;
+}
+
+}  // namespace roost

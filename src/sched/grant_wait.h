@@ -1,0 +1,22 @@
+// How a thread that has no core waits until it is granted one: on its idle core, awake in the
+// kernel's run queue, asleep. Part of the runtime (runtime.cc); nobody else calls these.
+#pragma once
+
+#include "sched/runtime.h"
+
+namespace roost {
+
+// Once the process has joined an instance.
+void grant_wait_bind(const Policy& policy);
+
+// The caller, READY, asks for a core. Whoever has to wait makes sure that somebody watches.
+void make_self_ready();
+
+// Waits until the caller is granted a core. Before that, a deadline, the outside word or (if
+// `interruptible`) a handler turns a BLOCKED wait into READY; the core is then still waited for.
+Park wait_for_grant(const Deadline* deadline, bool interruptible, OutsideWord* outside = nullptr);
+
+// The caller, RUNNING on `core`, may run on that core's CPU only (or as the pin mode says).
+void pin_self(CoreIndex core);
+
+}  // namespace roost
