@@ -1,12 +1,12 @@
 // Whether threads that wait for a core should stay in the kernel's run queue for a moment.
 //
 // A thread that sleeps until its grant costs a futex wake and a futex wait at each hand-over. One
-// that calls sched_yield instead stays in the kernel's queue of its CPU: its granter needs no wake,
-// and the kernel goes from one to the next, at less than half the price. But if the kernel picks it
-// before it is granted the core, that turn was for nothing. Which it is depends on the program, so
-// it is tried: for some waits, and for longer where they pay. Where threads Roost does not know
-// want the same CPU, a thread that yields gives it to them for a whole slice, so it stops at once.
-// Decision and figures: docs/design/023-waiting-awake.md.
+// that calls sched_yield once instead stays in the kernel's queue of its CPU: its granter needs no
+// wake, and the kernel goes from one to the next, at less than half the price. But if the kernel
+// picks it before it is granted the core, that turn was for nothing. Which it is depends on the
+// program, so it is tried: for some waits, and for longer where they pay. Where threads Roost does
+// not know want the same CPU, a thread that yields gives it to them for a whole slice, so it stops
+// at once. Decision and figures: docs/design/023-waiting-awake.md.
 #pragma once
 
 #include <algorithm>
@@ -21,9 +21,9 @@ namespace roost {
 // it, and may lose each other's changes: the worst is a try more or less.
 class AwakeWaits {
  public:
-  // Relative costs, from a ring of futexes and of yields on one CPU: sleeping takes 3.6 us a
-  // hand-over, each turn in the run queue 1.4 us.
-  static constexpr int kSleepCost = 5, kTurnCost = 2;
+  // Of a ring of futexes and one of yields on one CPU: to sleep takes 3.6 us a hand-over, to wait
+  // awake 1.4 us, so it saves time if it succeeds in two of five waits.
+  static constexpr int kGain = 3, kLoss = 2;
   static constexpr int kSettling = 32;  // first waits of a trial, while others still sleep
   static constexpr int kTrial = 96;     // waits in a trial
   static constexpr int kFirstPause = 1024, kLongestPause = 16384;  // waits between two trials
@@ -40,15 +40,15 @@ class AwakeWaits {
     return false;
   }
 
-  // The thread waited awake for so many turns; `late` is how long after its grant it ran, if it was
-  // granted the core in the last of them.
-  void waited(int turns, bool granted, Nanoseconds late) {
+  // The thread waited awake, and was granted the core before the kernel picked it again or not;
+  // `late` is how long after its grant it ran.
+  void waited(bool granted, Nanoseconds late) {
     int waits = add(waits_, 1);
     if (granted && late >= kLate && add(late_waits_, 1) >= kLateWaits) {
       give_up(kFirstRetreat, kLongestRetreat);
       return;
     }
-    if (waits > kSettling) add(saved_, (granted ? kSleepCost : 0) - turns * kTurnCost);
+    if (waits > kSettling) add(saved_, granted ? kGain : -kLoss);
     if (waits < kTrial) return;
     if (saved_.load(std::memory_order_relaxed) > 0) {
       pause_.store(0, std::memory_order_relaxed);

@@ -20,7 +20,6 @@ bool may_wait_awake;
 
 // Of each core, for waits that begin BLOCKED and for those of threads that are READY already: how
 // long the former last is up to other threads, the latter wait for their turn.
-constexpr int kTurnsBlocked = 1, kTurnsReady = 3;
 struct alignas(kCacheLine) CoreWaits {
   AwakeWaits blocked, ready;
 };
@@ -100,22 +99,16 @@ bool wait_awake(ThreadRecord<RealWorld>& record) {
   bool blocked = state_of(record.state.load(std::memory_order_relaxed)) == State::blocked;
   AwakeWaits& waits = blocked ? awake_waits[core].blocked : awake_waits[core].ready;
   if (!waits.worth_it() || state_of(announce_awake(record)) == State::running) return false;
-  const int most = blocked ? kTurnsBlocked : kTurnsReady;
   Nanoseconds began = os::now();
-  bool granted = false;
-  int turns = 0;
-  while (!granted && turns < most) {
-    os::yield();
-    ++turns;
-    granted = state_of(record.state.load(std::memory_order_acquire)) == State::running;
-  }
+  os::yield();
+  bool granted = state_of(record.state.load(std::memory_order_acquire)) == State::running;
   Nanoseconds now = os::now();
   Nanoseconds end = granted ? record.granted_ns : now;
   if (end > began)
     record.awake_ns.store(record.awake_ns.load(std::memory_order_relaxed) + end - began,
                           std::memory_order_relaxed);
   record.counters.awake += granted;
-  waits.waited(turns, granted, now - end);
+  waits.waited(granted, now - end);
   return true;
 }
 
