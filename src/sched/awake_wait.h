@@ -30,7 +30,7 @@ class AwakeWaits {
   // A grant is late if the thread ran so much later; that often in a trial, and others use the CPU.
   static constexpr Nanoseconds kLate = 200'000;
   static constexpr int kLateWaits = 2;
-  static constexpr int kFirstRetreat = 65536, kLongestRetreat = 1 << 20;  // waits, after that
+  static constexpr int kFirstRetreat = 8192, kLongestRetreat = 1 << 20;  // waits, after that
 
   // Whether to wait awake this time.
   bool worth_it() {
@@ -51,7 +51,7 @@ class AwakeWaits {
     if (waits > kSettling) add(saved_, granted ? kGain : -kLoss);
     if (waits < kTrial) return;
     if (saved_.load(std::memory_order_relaxed) > 0) {
-      pause_.store(0, std::memory_order_relaxed);
+      pause_.store(pause_.load(std::memory_order_relaxed) / 2, std::memory_order_relaxed);
       begin_trial();
     } else {
       give_up(kFirstPause, kLongestPause);
