@@ -141,7 +141,9 @@ Park wait_for_grant(const Deadline* deadline, bool interruptible, OutsideWord* o
   ThreadRecord<RealWorld>& record = *self.record;
   Park result = Park::woken;
   spin_on_idle_core();
-  for (bool has_waited = wait_awake(record);; has_waited = true) {
+  // A deadline, a signal or the outside word would not end a turn in the run queue.
+  bool ends_early = deadline || interruptible || outside;
+  for (bool has_waited = !ends_early && wait_awake(record);; has_waited = true) {
     std::uint32_t word = announce_sleep(record);
     if (state_of(word) == State::running) {
       if (has_waited) {
