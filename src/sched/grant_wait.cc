@@ -102,13 +102,9 @@ bool wait_awake(ThreadRecord<RealWorld>& record) {
   Nanoseconds began = os::now();
   os::yield();
   bool granted = state_of(record.state.load(std::memory_order_acquire)) == State::running;
-  Nanoseconds now = os::now();
-  Nanoseconds end = granted ? record.granted_ns : now;
-  if (end > began)
-    record.awake_ns.store(record.awake_ns.load(std::memory_order_relaxed) + end - began,
-                          std::memory_order_relaxed);
+  Nanoseconds end = runtime_os().waited_awake(record, began);
   record.counters.awake += granted;
-  waits.waited(granted, now - end);
+  waits.waited(granted, granted ? os::now() - end : 0);
   return true;
 }
 

@@ -24,8 +24,26 @@ class RuntimeOs {
   // another core meanwhile, it has to be moved there, or it would run once the CPU it left has time
   // for it.
   void wake(ThreadRecord<RealWorld>& record) {
-    if (roost::self.parked && &record != roost::self.record) announce_awake(*roost::self.record);
+    ThreadRecord<RealWorld>* own = roost::self.record;
+    bool hands_over = roost::self.parked && &record != own;
+    Nanoseconds began = 0;
+    if (hands_over) {
+      announce_awake(*own);
+      began = now();
+    }
     os::futex_wake(&record.state, 1, os::FutexScope::shared);
+    if (hands_over) waited_awake(*own, began);
+  }
+  // The thread `own` has stood in the kernel's run queue without a core since then. Returns when it
+  // was granted one, or now.
+  Nanoseconds waited_awake(ThreadRecord<RealWorld>& own, Nanoseconds began) {
+    bool granted = state_of(own.state.load(std::memory_order_acquire)) == State::running;
+    Nanoseconds end = granted ? own.granted_ns : now();
+    if (end > began) {
+      Nanoseconds before = own.awake_ns.load(std::memory_order_relaxed);
+      own.awake_ns.store(before + end - began, std::memory_order_relaxed);
+    }
+    return end;
   }
   // `pinned_to` is the first of the cores that the mask holds.
   void pin(ThreadRecord<RealWorld>& record, CoreIndex core) {
