@@ -194,8 +194,9 @@ void contention_tick(Segment& s, Nanoseconds now, bool threads_wait) {
     if (!cores[core].on_trial) runtime_ledger().serve_contended(core);
     if (cores[core].aside) judge(s, core, now);
   }
-  if (!threads_wait) return;
-  sample_some(s, now);
+  // Where all wait for a thread that is kept from running, nobody is READY for a moment.
+  if (now - last_waited > kNobodyWaits) return;
+  if (threads_wait) sample_some(s, now);
   if (now - window_began >= kWindow) end_window(s, now);
 }
 
