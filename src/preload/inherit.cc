@@ -122,18 +122,5 @@ ROOST_EXPORT int nice(int increment) noexcept {
   never_reuse_this_thread();
   return real::nice(increment);
 }
-ROOST_EXPORT int sched_setscheduler(pid_t pid, int policy, const sched_param* parameters) noexcept {
-  never_reuse_this_thread();
-  return real::sched_setscheduler(pid, policy, parameters);
-}
-ROOST_EXPORT int sched_setparam(pid_t pid, const sched_param* parameters) noexcept {
-  never_reuse_this_thread();
-  return real::sched_setparam(pid, parameters);
-}
-ROOST_EXPORT int pthread_setschedparam(pthread_t thread, int policy,
-                                       const sched_param* parameters) noexcept {
-  if (Thread* t = find_thread(thread)) t->keep_out_of_cache.store(true, std::memory_order_relaxed);
-  return real::pthread_setschedparam(thread, policy, parameters);
-}
 
 }  // namespace roost

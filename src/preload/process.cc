@@ -138,6 +138,7 @@ int start_process(const SegmentConfig& config) {
   if (int error = runtime_start(config, libc)) return error;
   wake_everybody = wake_all_who_retry;
   threads_start();
+  follow_own_policy();
   pthread_atfork(fork_gate_close, fork_gate_open, after_fork_in_child);
   // Tied to no object. From the constructor it is registered before the dynamic linker's own
   // finaliser, and so runs after the last destructor of the program.

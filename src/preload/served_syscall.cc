@@ -11,6 +11,7 @@
 #include "preload/inherit.h"
 #include "preload/nudge.h"
 #include "preload/process.h"
+#include "preload/realtime.h"
 #include "preload/syscall_wait.h"
 #include "preload/trap.h"
 #include "preload/trap_signals.h"
@@ -127,10 +128,15 @@ bool serve_syscall(const SystemCall& s, long& result) {
       return false;
     case SYS_sigaltstack:
     case SYS_setpriority:
-    case SYS_sched_setscheduler:
     case SYS_sched_setparam:
       never_reuse_this_thread();
       return false;
+    case SYS_sched_setscheduler:
+    case SYS_sched_setattr:
+      never_reuse_this_thread();
+      result = made_in_kernel(s);
+      if (result >= 0) policy_changed(static_cast<std::int32_t>(s.a));
+      return true;
     case SYS_execve:
     case SYS_execveat:
       result = exec_in_kernel(

@@ -44,7 +44,9 @@ struct Thread {
   std::atomic<bool> assigned;      // a cached thread got its next start function
   std::atomic<bool> creator_done;  // whoever created it needs this no more
   std::atomic<bool> keep_out_of_cache;
-  bool cacheable;  // created with attributes a later thread can share
+  std::atomic<bool> policy_changed;  // by another thread (realtime.h)
+  bool realtime;                     // and so left to the kernel
+  bool cacheable;                    // created with attributes a later thread can share
   bool detached;
   int owned_mutexes;       // recursive and error-checking ones it holds
   int end_rounds;          // of on_thread_end

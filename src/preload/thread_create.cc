@@ -10,6 +10,7 @@
 #include "preload/inherit.h"
 #include "preload/library_threads.h"
 #include "preload/lock.h"
+#include "preload/realtime.h"
 #include "preload/thread_end.h"
 #include "preload/trap.h"
 #include "preload/trap_signals.h"
@@ -93,6 +94,8 @@ void prepare(Thread* t, void* (*start)(void*), void* argument, const Attributes&
   t->cancel_requested.store(false, std::memory_order_relaxed);
   t->cancel_acted = false;
   t->keep_out_of_cache.store(false, std::memory_order_relaxed);
+  t->policy_changed.store(false, std::memory_order_relaxed);
+  t->realtime = false;
   t->phase.store(Phase::running, std::memory_order_relaxed);
   Thread* creator = this_thread();
   t->has_affinity_hint = a.has_affinity || (creator && creator->has_affinity_hint);
@@ -181,7 +184,9 @@ void* kernel_thread(void* data) {
   self.tid = t->tid = os::gettid();
   register_thread(t, pthread_self());
   pthread_setspecific(end_key_value, t);
-  if (!thread_attach()) {
+  if (begins_realtime()) {
+    futexes_may_wait_unseen();
+  } else if (!thread_attach()) {
     if (runtime_active()) complain_once_about_records();  // else the process is about to end
     futexes_may_wait_unseen();
   }
@@ -261,6 +266,9 @@ int create_thread(pthread_t* handle, const pthread_attr_t* attr, void* (*start)(
   trap_before_thread();
   blas_before_thread();
   Attributes attributes = read_attributes(attr);
+  note_policy_of(attr);
+  Thread* creator = this_thread();
+  if (creator && creator->realtime) attributes.shareable = false;  // it inherits the policy
   if (attributes.shareable) {
     if (Thread* t = take_cached(attributes)) {
       prepare(t, start, argument, attributes);
@@ -334,6 +342,7 @@ void threads_after_fork() {
   t->detached = false;
   t->joiner = nullptr;
   t->creator_done.store(true, std::memory_order_relaxed);
+  follow_policy_after_fork();
 }
 
 ROOST_EXPORT int pthread_create(pthread_t* handle, const pthread_attr_t* attr,

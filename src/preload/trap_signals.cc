@@ -41,7 +41,8 @@ struct View {
 constinit View view{};
 std::atomic<bool> owned{false};
 std::atomic<bool> owning{false};
-// The signals whose action the program gave SIGSYS in its mask.
+// The signals whose action the program gave SIGSYS in its mask. The kernel has it there until we
+// own the signal [mask-1].
 std::atomic<std::uint64_t> masks_with_sigsys{0};
 
 std::uint64_t word_of(const sigset_t& set) {
@@ -73,6 +74,33 @@ bool exchange_mask(int signal, const std::uint64_t* mask) {
   return (*mask & kSigsys ? masks_with_sigsys.fetch_or(bit, std::memory_order_relaxed)
                           : masks_with_sigsys.fetch_and(~bit, std::memory_order_relaxed)) &
          bit;
+}
+
+// Takes SIGSYS out of the masks of all actions. No handler of this thread may interrupt it.
+// [mask-1] The bit was set before the action was. So either we find both, or whoever sets the
+// action finds afterwards that we have begun (must_set_again).
+void strip_masks() {
+  std::uint64_t signals = masks_with_sigsys.load(std::memory_order_seq_cst);
+  for (; signals != 0; signals &= signals - 1) {
+    int signal = __builtin_ctzll(signals) + 1;
+    KernelAction action{};
+    if (os::raw_syscall(SYS_rt_sigaction, signal, 0, os::arg(&action), 8) != 0) continue;
+    if (!(action.mask & kSigsys)) continue;
+    action.mask &= ~kSigsys;
+    os::raw_syscall(SYS_rt_sigaction, signal, os::arg(&action), 0, 8);
+  }
+}
+
+// What the kernel's masks do not show.
+std::uint64_t hidden_in_masks() { return owned.load(std::memory_order_acquire) ? kSigsys : 0; }
+
+// Whether an action that was set with `mask` is to be set once more, without SIGSYS.
+bool must_set_again(std::uint64_t mask, std::uint64_t hidden) {
+  if (hidden || !(mask & kSigsys) || !owning.load(std::memory_order_seq_cst)) return false;
+  // Whoever is at it may have read what was there before; it is done after some system calls.
+  for (unsigned spins = 0; !owned.load(std::memory_order_acquire) && spins < 1000; ++spins)
+    os::yield();
+  return true;
 }
 
 // Not in a child that shares our memory: its actions are its own.
@@ -117,6 +145,11 @@ void note_change(int how, std::uint64_t asked) {
   }
 }
 
+// A handler may run with SIGSYS blocked by its action, and unblock it [mask-1].
+std::uint64_t given_to_kernel(int how, std::uint64_t asked) {
+  return how == SIG_UNBLOCK ? asked : asked & ~kSigsys;
+}
+
 int change_mask(int how, const sigset_t* set, sigset_t* old) {
   if (!trap_configured()) return real_pthread_sigmask(how, set, old);
   std::uint64_t asked = set ? word_of(*set) : 0;
@@ -124,7 +157,7 @@ int change_mask(int how, const sigset_t* set, sigset_t* old) {
   sigset_t copy;
   if (set) {
     copy = *set;
-    set_word(copy, asked & ~kSigsys);
+    set_word(copy, given_to_kernel(how, asked));
   }
   int error = real_pthread_sigmask(how, set ? &copy : nullptr, old);
   if (error) return error;
@@ -143,12 +176,16 @@ bool own_sigsys() {
       return owned.load(std::memory_order_acquire);
     RealWorld::relax(spins);
   }
+  std::uint64_t mask = os::kAllSignals;
+  set_kernel_mask(SIG_BLOCK, os::kAllSignals, &mask);
   KernelAction before{};
   os::raw_syscall(SYS_rt_sigaction, SIGSYS, 0, os::arg(&before), 8);
   exchange_view(&before);
   bool done = install();
+  if (done) strip_masks();
   owned.store(done, std::memory_order_release);
   if (!done) owning.store(false, std::memory_order_release);
+  set_kernel_mask(SIG_SETMASK, mask);
   return done;
 }
 
@@ -196,16 +233,20 @@ int program_sigaction(int signal, const struct sigaction* action, struct sigacti
     set_word(old->sa_mask, before.mask);
     return 0;
   }
-  struct sigaction copy;
-  std::uint64_t mask = 0;
-  if (action) {
-    copy = *action;
-    mask = word_of(copy.sa_mask);
-    set_word(copy.sa_mask, mask & ~kSigsys);
-  }
-  int result = real_sigaction(signal, action ? &copy : nullptr, old);
-  if (result != 0) return result;
+  std::uint64_t mask = action ? word_of(action->sa_mask) : 0;
   bool had = exchange_mask(signal, action ? &mask : nullptr);
+  auto set = [&](std::uint64_t hidden, struct sigaction* before) {
+    struct sigaction copy;
+    if (action) {
+      copy = *action;
+      set_word(copy.sa_mask, mask & ~hidden);
+    }
+    return real_sigaction(signal, action ? &copy : nullptr, before);
+  };
+  std::uint64_t hidden = hidden_in_masks();
+  int result = set(hidden, old);
+  if (result != 0) return result;
+  if (must_set_again(mask, hidden)) set(kSigsys, nullptr);
   if (old && had) set_word(old->sa_mask, word_of(old->sa_mask) | kSigsys);
   return 0;
 }
@@ -232,23 +273,25 @@ long program_rt_sigaction(int signal, long action, long old) {
     if (before) *before = was;
     return 0;
   }
-  KernelAction copy{};
-  std::uint64_t mask = 0;
-  if (wanted) {
-    copy = *wanted;
-    mask = copy.mask;
-    copy.mask &= ~kSigsys;
-  }
-  long result = os::raw_syscall(SYS_rt_sigaction, signal, wanted ? os::arg(&copy) : 0, old, 8);
+  std::uint64_t mask = wanted ? wanted->mask : 0;
+  bool had = exchange_mask(signal, wanted ? &mask : nullptr);
+  auto set = [&](std::uint64_t hidden, long to) {
+    KernelAction copy = wanted ? *wanted : KernelAction{};
+    copy.mask &= ~hidden;
+    return os::raw_syscall(SYS_rt_sigaction, signal, wanted ? os::arg(&copy) : 0, to, 8);
+  };
+  std::uint64_t hidden = hidden_in_masks();
+  long result = set(hidden, old);
   if (result != 0) return result;
-  if (exchange_mask(signal, wanted ? &mask : nullptr) && before) before->mask |= kSigsys;
+  if (must_set_again(mask, hidden)) set(kSigsys, 0);
+  if (before && had) before->mask |= kSigsys;
   return 0;
 }
 
 long program_rt_sigprocmask(int how, long set, long old) {
   std::uint64_t asked = 0;
   if (set) memcpy(&asked, reinterpret_cast<const void*>(set), sizeof asked);
-  std::uint64_t given = asked & ~kSigsys;
+  std::uint64_t given = given_to_kernel(how, asked);
   bool believed = trap_self.blocks_sigsys;
   long result = os::raw_syscall(SYS_rt_sigprocmask, how, set ? os::arg(&given) : 0, old, 8);
   if (result != 0) return result;

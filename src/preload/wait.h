@@ -11,6 +11,7 @@
 #include "preload/light.h"
 #include "preload/process.h"
 #include "preload/real.h"
+#include "preload/realtime.h"
 #include "preload/thread.h"
 #include "sched/runtime.h"
 
@@ -78,6 +79,7 @@ inline Deadline deadline_of(const timespec* at, clockid_t clock) {
 template <class Call>
 auto without_core(const Call& call, const char* name = __builtin_FUNCTION()) {
   using Result = decltype(call());
+  follow_changed_policy();
   if (!can_park() || !in_managed_process()) return call();
   if (is_light()) let_siblings_go_first();
   struct Frame {

@@ -88,6 +88,7 @@ void yield() {
 }
 
 int roost_yield_from(const YieldFrame* frame) {
+  follow_changed_policy();
   bool parks = can_park();
   bool threads_first = parks && lets_threads_go_first();
   if (!threads_first && let_light_sibling_run()) return 0;

@@ -289,3 +289,37 @@ CASE(handlers_run_on_the_signal_stack) {
   EXPECT_EQ(sigaction(SIGUSR1, &action, NULL), 0);
   join(start(handle_on_own_stack, NULL));
 }
+
+// SIGSYS is Roost's own signal where system calls are trapped.
+static volatile int after_inner;
+static void send_itself_sigsys(int number) {
+  EXPECT_EQ(raise(SIGSYS), 0);
+  after_inner = n_handled();
+  sigset_t set = only(SIGSYS);
+  if (number == SIGUSR2) EXPECT_EQ(sigprocmask(SIG_UNBLOCK, &set, NULL), 0);
+}
+CASE(sigsys_waits_while_a_handler_blocks_it) {
+  struct sigaction action = {.sa_handler = send_itself_sigsys, .sa_mask = only(SIGSYS)}, old;
+  EXPECT_EQ(sigaction(SIGUSR1, &action, NULL), 0);
+  EXPECT_EQ(sigaction(SIGUSR2, &action, NULL), 0);
+  handle(SIGSYS, 0);
+  EXPECT_EQ(raise(SIGUSR1), 0);
+  EXPECT_EQ(after_inner, 0);
+  EXPECT_EQ(n_handled(), 1);
+  EXPECT_EQ(raise(SIGUSR2), 0);
+  EXPECT_EQ(after_inner, 1);
+  EXPECT_EQ(n_handled(), 2);
+  EXPECT_EQ(sigaction(SIGUSR1, NULL, &old), 0);
+  EXPECT(sigismember(&old.sa_mask, SIGSYS));
+  // Blocked by the thread, too: from now on Roost keeps the signal for it.
+  block(SIG_BLOCK, SIGSYS);
+  EXPECT_EQ(raise(SIGUSR1), 0);
+  EXPECT_EQ(n_handled(), 2);
+  block(SIG_UNBLOCK, SIGSYS);
+  EXPECT_EQ(n_handled(), 3);
+  EXPECT_EQ(sigaction(SIGUSR1, NULL, &old), 0);
+  EXPECT(sigismember(&old.sa_mask, SIGSYS));
+  signal(SIGUSR1, SIG_DFL);
+  signal(SIGUSR2, SIG_DFL);
+  signal(SIGSYS, SIG_DFL);
+}
