@@ -22,6 +22,10 @@ clockid_t clock_of(const pthread_cond_t* cond) {
                                                                       : CLOCK_REALTIME;
 }
 
+// A mutex that a condition variable's waiter will take again is in use: libc counts that, so that
+// pthread_mutex_destroy says EBUSY (nptl/pthread_mutex_destroy.c). By the holder.
+void count_user(pthread_mutex_t* mutex, unsigned change) { mutex->__data.__nusers += change; }
+
 int wait(pthread_cond_t* cond, pthread_mutex_t* mutex, const Deadline* deadline) {
   test_cancel();
   LotHost host(deadline, false, true);
@@ -30,8 +34,10 @@ int wait(pthread_cond_t* cond, pthread_mutex_t* mutex, const Deadline* deadline)
   waiter.key = cond;
   LotBucketOf& bucket = bucket_of(cond);
   begin_signal_wait<RealWorld>(bucket, waiter, host, [] { return true; });
+  count_user(mutex, 1);
   int error = mutex_unlock(mutex);
   if (error) {
+    count_user(mutex, -1u);
     // Not ours to wait with. Pass on a signal that may have come already.
     bucket.acquire();
     bool queued = waiter.queued;
@@ -48,6 +54,7 @@ int wait(pthread_cond_t* cond, pthread_mutex_t* mutex, const Deadline* deadline)
   }
   WaitResult result = end_signal_wait<RealWorld>(bucket, waiter, host);
   error = mutex_lock(mutex);
+  if (error == 0 || error == EOWNERDEAD) count_user(mutex, -1u);
   if (result == WaitResult::cancelled) act_on_cancel();
   if (error) return error;
   return result == WaitResult::timed_out ? ETIMEDOUT : 0;

@@ -1,8 +1,11 @@
 // Signal mask, floating-point modes and name as clone(2) would have passed them on.
 #include "preload/inherit.h"
 
+#include <sched.h>
 #include <stdarg.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/personality.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 
@@ -81,16 +84,19 @@ void before_prctl(int option) {
     case PR_GET_NAME:
     case PR_SET_DUMPABLE:
     case PR_GET_DUMPABLE:
-    case PR_SET_PDEATHSIG:
+    case PR_GET_PDEATHSIG:
     case PR_SET_VMA:
+      break;
+    case PR_SET_PDEATHSIG:
+      never_reuse_this_thread();
       break;
     case PR_SET_SECCOMP:
     case PR_SET_SYSCALL_USER_DISPATCH:
       trap_give_up();
-      never_reuse_this_thread();
+      never_reuse_for_this_thread();
       break;
     default:
-      never_reuse_this_thread();  // timer slack, capabilities ...
+      never_reuse_for_this_thread();  // timer slack, capabilities ...
   }
 }
 
@@ -115,12 +121,40 @@ ROOST_EXPORT int sigaltstack(const stack_t* stack, stack_t* old) noexcept {
   return real::sigaltstack(stack, old);
 }
 ROOST_EXPORT int setpriority(__priority_which_t which, id_t who, int value) noexcept {
-  never_reuse_this_thread();
+  never_reuse_for_this_thread();
   return real::setpriority(static_cast<int>(which), who, value);
 }
 ROOST_EXPORT int nice(int increment) noexcept {
-  never_reuse_this_thread();
+  never_reuse_for_this_thread();
   return real::nice(increment);
 }
+ROOST_EXPORT int setfsuid(uid_t id) noexcept {
+  never_reuse_for_this_thread();
+  return real::setfsuid(id);
+}
+ROOST_EXPORT int setfsgid(gid_t id) noexcept {
+  never_reuse_for_this_thread();
+  return real::setfsgid(id);
+}
+ROOST_EXPORT int personality(unsigned long persona) noexcept {
+  never_reuse_for_this_thread();
+  return real::personality(persona);
+}
+// The protection keys' register is inherited, too, and set by an instruction.
+ROOST_EXPORT int pkey_alloc(unsigned flags, unsigned access) noexcept {
+  never_reuse_for_this_thread();
+  return real::pkey_alloc(flags, access);
+}
+// libc's headers do not have them.
+ROOST_EXPORT int capset(void* header, const void* data) noexcept {
+  never_reuse_for_this_thread();
+  return real::capset(header, data);
+}
+#if defined(__x86_64__)
+ROOST_EXPORT int arch_prctl(int code, unsigned long address) noexcept {
+  never_reuse_for_this_thread();
+  return real::arch_prctl(code, address);
+}
+#endif
 
 }  // namespace roost

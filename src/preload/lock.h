@@ -13,6 +13,13 @@ class Lock {
       RealWorld::relax(spins);
     }
   }
+  // False if somebody has it.
+  bool try_acquire() {
+    RealWorld::enter_critical();
+    if (!held_.exchange(true, std::memory_order_acquire)) return true;
+    RealWorld::leave_critical();
+    return false;
+  }
   void release() {
     held_.store(false, std::memory_order_release);
     RealWorld::leave_critical();

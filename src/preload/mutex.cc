@@ -72,10 +72,14 @@ bool spin_while_held(const pthread_mutex_t* mutex) {
   return false;
 }
 
+// Whether the caller holds this error-checking mutex.
+bool would_deadlock(const pthread_mutex_t* mutex) {
+  return (kind(mutex) & kTypeMask) == kErrorCheck && held_by_this_thread(mutex) &&
+         !(has_light_siblings() && held_by_sibling(mutex));
+}
+
 int lock_contended(pthread_mutex_t* mutex, const Deadline* deadline) {
-  if ((kind(mutex) & kTypeMask) == kErrorCheck && held_by_this_thread(mutex) &&
-      !(has_light_siblings() && held_by_sibling(mutex)))
-    return EDEADLK;
+  if (would_deadlock(mutex)) return EDEADLK;
   bool behind_another = gives_way(mutex);
   self.give_way = nullptr;
   if (!behind_another && self.record && spin_while_held(mutex)) {
@@ -124,7 +128,7 @@ int mutex_timedlock(pthread_mutex_t* mutex, clockid_t clock, const timespec* at)
   if (lost(mutex)) return real::pthread_mutex_lock(mutex);
   int result = mutex_trylock(mutex);
   if (result != EBUSY) return result;
-  if (!valid(at)) return EINVAL;
+  if (!valid(at)) return would_deadlock(mutex) ? EDEADLK : EINVAL;
   if (kind(mutex) & kLibcWaits || inside_roost()) {
     result = without_core([&] {
       return clock == CLOCK_REALTIME ? real::pthread_mutex_timedlock(mutex, at)

@@ -11,10 +11,13 @@
 #include "preload/errand.h"
 #include "preload/fork_gate.h"
 #include "preload/nudge.h"
+#include "preload/spin_site.h"
 #include "preload/stats.h"
+#include "preload/thread_cache.h"
 #include "preload/trap.h"
 #include "preload/trap_signals.h"
 #include "preload/wait.h"
+#include "sched/keeper.h"
 
 extern "C" int __cxa_atexit(void (*)(void*), void*, void*);
 extern "C" int __cxa_at_quick_exit(void (*)(void*), void*);
@@ -137,6 +140,10 @@ int start_process(const SegmentConfig& config) {
   own_pid = os::getpid();
   if (int error = runtime_start(config, libc)) return error;
   wake_everybody = wake_all_who_retry;
+  keeper_set_chore([] {
+    spin_sites_look();
+    cache_trim();
+  });
   threads_start();
   follow_own_policy();
   pthread_atfork(fork_gate_close, fork_gate_open, after_fork_in_child);

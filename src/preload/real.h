@@ -142,6 +142,14 @@ ROOST_REAL_AS(prctl, int(int, unsigned long, unsigned long, unsigned long, unsig
 ROOST_REAL(sigaltstack);
 ROOST_REAL_AS(setpriority, int(int, id_t, int));
 ROOST_REAL(nice);
+ROOST_REAL_AS(setfsuid, int(uid_t));
+ROOST_REAL_AS(setfsgid, int(gid_t));
+ROOST_REAL_AS(personality, int(unsigned long));
+ROOST_REAL_AS(unshare, int(int));
+ROOST_REAL_AS(setns, int(int, int));
+ROOST_REAL_AS(pkey_alloc, int(unsigned, unsigned));
+ROOST_REAL_AS(capset, int(void*, const void*));
+ROOST_REAL_AS(arch_prctl, int(int, unsigned long));
 ROOST_REAL(sched_setscheduler);
 ROOST_REAL(sched_setparam);
 ROOST_REAL(pthread_setschedparam);

@@ -72,6 +72,11 @@ void follow_policy_after_fork() {
   follow_own_policy();
 }
 
+void note_policy_set(std::int32_t tid) {
+  Thread* t = tid == 0 || tid == os::gettid() ? this_thread() : find_thread_by_tid(tid);
+  never_reuse_for(t ? t : this_thread());
+}
+
 void policy_changed(std::int32_t tid) {
   if (tid == 0 || tid == os::gettid()) {
     follow_own_policy();
@@ -81,19 +86,19 @@ void policy_changed(std::int32_t tid) {
 }
 
 ROOST_EXPORT int sched_setscheduler(pid_t pid, int policy, const sched_param* parameters) noexcept {
-  never_reuse_this_thread();
+  note_policy_set(pid);
   int result = real::sched_setscheduler(pid, policy, parameters);
   if (result >= 0) policy_changed(pid);
   return result;
 }
 ROOST_EXPORT int sched_setparam(pid_t pid, const sched_param* parameters) noexcept {
-  never_reuse_this_thread();
+  note_policy_set(pid);
   return real::sched_setparam(pid, parameters);
 }
 ROOST_EXPORT int pthread_setschedparam(pthread_t thread, int policy,
                                        const sched_param* parameters) noexcept {
   Thread* t = find_thread(thread);
-  if (t) t->keep_out_of_cache.store(true, std::memory_order_relaxed);
+  never_reuse_for(t);
   int error = real::pthread_setschedparam(thread, policy, parameters);
   if (error != 0 || !t) return error;
   if (t == this_thread()) {

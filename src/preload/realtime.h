@@ -27,6 +27,8 @@ inline void follow_changed_policy() {
 }
 // In the child of a fork, which has been attached.
 void follow_policy_after_fork();
+// Before a call that sets the policy, or what belongs to it, of `tid` (0: the calling thread).
+void note_policy_set(std::int32_t tid);
 // After a call that has changed the policy of `tid` (0: the calling thread).
 void policy_changed(std::int32_t tid);
 

@@ -99,20 +99,18 @@ int lock_fast(pthread_rwlock_t* lock, Tag tag) {
 }
 
 template <class LibcCall>
-int acquire(pthread_rwlock_t* lock, Tag tag, const Deadline* deadline, const timespec* at,
-            LibcCall&& libc) {
+int acquire(pthread_rwlock_t* lock, Tag tag, const Deadline* deadline, LibcCall&& libc) {
   int result = lock_fast(lock, tag);
   if (__builtin_expect(result != EBUSY, 1)) return result;
-  if (at && !valid(at)) return EINVAL;
   if (shared(lock) || inside_roost()) return without_core(libc);
   return lock_in_lot(lock, tag, deadline);
 }
 
 template <class LibcCall>
 int timed(pthread_rwlock_t* lock, Tag tag, clockid_t clock, const timespec* at, LibcCall&& libc) {
-  if (!supported(clock)) return EINVAL;
+  if (!supported(clock) || !valid(at)) return EINVAL;  // also of a free lock, as in glibc
   Deadline deadline = deadline_of(at, clock);
-  return acquire(lock, tag, &deadline, at, libc);
+  return acquire(lock, tag, &deadline, libc);
 }
 
 }  // namespace
@@ -128,12 +126,10 @@ ROOST_EXPORT int pthread_rwlock_tryrdlock(pthread_rwlock_t* lock) noexcept {
   return real::pthread_rwlock_tryrdlock(lock);
 }
 ROOST_EXPORT int pthread_rwlock_rdlock(pthread_rwlock_t* lock) noexcept {
-  return acquire(lock, kReader, nullptr, nullptr,
-                 [&] { return real::pthread_rwlock_rdlock(lock); });
+  return acquire(lock, kReader, nullptr, [&] { return real::pthread_rwlock_rdlock(lock); });
 }
 ROOST_EXPORT int pthread_rwlock_wrlock(pthread_rwlock_t* lock) noexcept {
-  return acquire(lock, kWriter, nullptr, nullptr,
-                 [&] { return real::pthread_rwlock_wrlock(lock); });
+  return acquire(lock, kWriter, nullptr, [&] { return real::pthread_rwlock_wrlock(lock); });
 }
 ROOST_EXPORT int pthread_rwlock_timedrdlock(pthread_rwlock_t* lock, const timespec* at) noexcept {
   return timed(lock, kReader, CLOCK_REALTIME, at,

@@ -58,12 +58,12 @@ void wake_waiters(const void* sem, std::uint32_t count) {
 }
 
 int timed_wait(sem_t* sem, clockid_t clock, const timespec* at) {
-  test_cancel();
-  if (try_wait(sem) == 0) return 0;
-  if (!valid(at)) {
+  if (!valid(at)) {  // also where the semaphore is free, as in glibc
     errno = EINVAL;
     return -1;
   }
+  test_cancel();
+  if (try_wait(sem) == 0) return 0;
   Deadline deadline = deadline_of(at, clock);
   return wait_in_lot(sem, &deadline);
 }

@@ -2,6 +2,7 @@
 #include "preload/served_syscall.h"
 
 #include <errno.h>
+#include <sched.h>
 #include <string.h>
 #include <sys/syscall.h>
 
@@ -15,10 +16,13 @@
 #include "preload/syscall_wait.h"
 #include "preload/trap.h"
 #include "preload/trap_signals.h"
+#include "preload/unshare.h"
 #include "preload/wait.h"
 
 namespace roost {
 namespace {
+
+constexpr long kLandlockRestrictSelf = 446;
 
 // A wait with a signal mask is made with one that does not block SIGSYS.
 struct Mask {
@@ -124,16 +128,46 @@ bool serve_syscall(const SystemCall& s, long& result) {
     case SYS_seccomp:
       if (s.a > 1) return false;  // asks only
       trap_give_up();
-      never_reuse_this_thread();
+      never_reuse_for_this_thread();
       return false;
     case SYS_sigaltstack:
-    case SYS_setpriority:
-    case SYS_sched_setparam:
       never_reuse_this_thread();
+      return false;
+    case SYS_setpriority:
+    case SYS_ioprio_set:
+    case SYS_set_mempolicy:
+    case SYS_personality:
+    case SYS_capset:
+    case SYS_keyctl:
+    case SYS_pkey_alloc:
+    case SYS_setfsuid:
+    case SYS_setfsgid:
+    case SYS_setuid:
+    case SYS_setgid:
+    case SYS_setreuid:
+    case SYS_setregid:
+    case SYS_setresuid:
+    case SYS_setresgid:
+    case SYS_setgroups:
+    case kLandlockRestrictSelf:
+#if defined(__x86_64__)
+    case SYS_arch_prctl:
+#endif
+      never_reuse_for_this_thread();
+      return false;
+    case SYS_unshare:
+      result = enter_alone(static_cast<int>(s.a), [&] { return made_in_kernel(s); });
+      return true;
+    case SYS_setns:
+      result = enter_alone(s.b ? static_cast<int>(s.b) : CLONE_NEWUSER,
+                           [&] { return made_in_kernel(s); });
+      return true;
+    case SYS_sched_setparam:
+      note_policy_set(static_cast<std::int32_t>(s.a));
       return false;
     case SYS_sched_setscheduler:
     case SYS_sched_setattr:
-      never_reuse_this_thread();
+      note_policy_set(static_cast<std::int32_t>(s.a));
       result = made_in_kernel(s);
       if (result >= 0) policy_changed(static_cast<std::int32_t>(s.a));
       return true;

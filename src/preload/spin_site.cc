@@ -366,7 +366,6 @@ bool spin_sites_start() {
   constexpr unsigned kSystemUsesXsave = 1u << 27;
   if (!__get_cpuid(1, &a, &b, &c, &d) || !(c & kSystemUsesXsave)) return false;
   if (!code_patch_start()) return false;
-  keeper_set_chore(spin_sites_look);
   return true;
 }
 

@@ -32,6 +32,9 @@ enum class Phase : std::uint32_t {
   ending,    // ends for real: libc's own join has the result
 };
 
+// Where its kernel thread is while it waits for the next (thread_cache.h).
+enum class Cached : std::uint8_t { no, finished, joined };
+
 struct Thread {
   pthread_t handle;
   void* (*start)(void*);
@@ -44,6 +47,7 @@ struct Thread {
   std::atomic<bool> assigned;      // a cached thread got its next start function
   std::atomic<bool> creator_done;  // whoever created it needs this no more
   std::atomic<bool> keep_out_of_cache;
+  std::atomic<bool> differs;         // in what threads it creates inherit from it in the kernel
   std::atomic<bool> policy_changed;  // by another thread (realtime.h)
   bool realtime;                     // and so left to the kernel
   bool cacheable;                    // created with attributes a later thread can share
@@ -58,7 +62,11 @@ struct Thread {
   Inherited inherited;
   bool has_affinity_hint;
   CpuSet affinity_hint;
+  Cached cached;
+  std::atomic<bool> ends;   // it is to leave the cache and end
+  std::uint32_t cached_in;  // a round of trimming
   Thread* next_cached;
+  Thread* previous_cached;
   Thread* next_in_table;
 };
 
@@ -95,11 +103,19 @@ inline void test_cancel() {
   if (__builtin_expect(cancel_requested(), 0) && cancel_enabled()) act_on_cancel();
 }
 
-// The calling thread did something that a fresh thread would not have (alternate signal stack,
-// scheduling class ...): it will not be reused.
+// The calling thread did something that a fresh thread would not have (an alternate signal stack
+// ...): it will not be reused.
 inline void never_reuse_this_thread() {
   if (Thread* t = this_thread()) t->keep_out_of_cache.store(true, std::memory_order_relaxed);
 }
+// The thread has got what those it creates inherit (capabilities, a system call filter, scheduling
+// class ...): neither it nor they are reused, and they are none that have been used.
+inline void never_reuse_for(Thread* t) {
+  if (!t) return;
+  t->keep_out_of_cache.store(true, std::memory_order_relaxed);
+  t->differs.store(true, std::memory_order_relaxed);
+}
+inline void never_reuse_for_this_thread() { never_reuse_for(this_thread()); }
 void note_thread_name_set();
 
 // What libc does when a thread ends, for one whose kernel thread lives on (thread_reset.cc).
@@ -110,6 +126,7 @@ bool can_reset_thread_storage();
 bool holds_robust_mutex();
 
 // The program's own threads that have not ended.
+long program_threads();
 void thread_started();
 // Whether the calling thread was the last: it ends the process then (pthread_exit(3)), which the
 // kernel threads in the cache and the keeper would keep alive.

@@ -9,8 +9,8 @@
 #include "preload/futex.h"
 #include "preload/inherit.h"
 #include "preload/library_threads.h"
-#include "preload/lock.h"
 #include "preload/realtime.h"
+#include "preload/thread_cache.h"
 #include "preload/thread_end.h"
 #include "preload/trap.h"
 #include "preload/trap_signals.h"
@@ -20,9 +20,6 @@
 namespace roost {
 namespace {
 
-constexpr unsigned kMaxCached = 2048;
-Thread* cache;  // most recently used first
-unsigned n_cached;
 std::atomic<long> live_threads{0};
 pthread_key_t end_key_value;
 std::atomic<std::size_t> default_generation{0};
@@ -82,36 +79,32 @@ Attributes read_attributes(const pthread_attr_t* attr) {
   return a;
 }
 
+// Whether threads that the caller creates inherit what others do not have. Of one that is not known
+// here nobody knows.
+bool creator_differs() {
+  Thread* creator = this_thread();
+  return !creator || creator->differs.load(std::memory_order_relaxed);
+}
+
 void prepare(Thread* t, void* (*start)(void*), void* argument, const Attributes& a) {
   t->start = start;
   t->argument = argument;
   t->result = nullptr;
   t->detached = a.detached;
   t->joiner = nullptr;
-  t->cacheable = a.shareable;
+  t->cacheable = a.shareable;  // never where the creator differs
   t->stack_size = a.stack_size;
   t->guard_size = a.guard_size;
   t->cancel_requested.store(false, std::memory_order_relaxed);
   t->cancel_acted = false;
   t->keep_out_of_cache.store(false, std::memory_order_relaxed);
+  t->differs.store(creator_differs(), std::memory_order_relaxed);
   t->policy_changed.store(false, std::memory_order_relaxed);
   t->realtime = false;
   t->phase.store(Phase::running, std::memory_order_relaxed);
   Thread* creator = this_thread();
   t->has_affinity_hint = a.has_affinity || (creator && creator->has_affinity_hint);
   if (t->has_affinity_hint) t->affinity_hint = a.has_affinity ? a.affinity : creator->affinity_hint;
-}
-
-Thread* take_cached(const Attributes& a) {
-  LockGuard guard(threads_lock);
-  for (Thread** link = &cache; *link; link = &(*link)->next_cached) {
-    Thread* t = *link;
-    if (t->stack_size != a.stack_size || t->guard_size != a.guard_size) continue;
-    *link = t->next_cached;
-    --n_cached;
-    return t;
-  }
-  return nullptr;
 }
 
 // Whether the calling thread, after its destructors, left something in its kernel thread that a
@@ -140,9 +133,10 @@ bool finish(Thread* t, void* result) {
   reset_thread_storage();
   threads_lock.acquire();
   bool stays =
-      !t->detached && !t->cancel_requested.load(std::memory_order_relaxed) && n_cached < kMaxCached;
+      !t->detached && !t->cancel_requested.load(std::memory_order_relaxed) && cache_has_room();
   if (stays) {
     t->result = result;
+    cache_finished(t);
     // [lot-1] before the look at joiners.
     t->phase.store(Phase::finished, std::memory_order_seq_cst);
   }
@@ -162,11 +156,21 @@ bool finish(Thread* t, void* result) {
   return true;
 }
 
-void await_next_start(Thread* t) {
-  while (!t->assigned.exchange(false, std::memory_order_acquire)) park_ended();
+// False: it ends for real, with what its last thread returned. The Thread may be gone then.
+bool await_next_start(Thread* t) {
+  await_creator(t);
+  bool joined;
+  while (!t->assigned.exchange(false, std::memory_order_acquire)) {
+    if (t->ends.load(std::memory_order_relaxed) && cache_leave(t, joined)) {
+      end_unused(joined ? t : nullptr);
+      return false;
+    }
+    park_ended();
+  }
   errno = 0;
   apply_inherited(t->inherited);
   trap_thread_resumes();
+  return true;
 }
 
 void complain_once_about_records() {
@@ -195,8 +199,7 @@ void* kernel_thread(void* data) {
   trap_thread_starts();
   for (;;) {
     void* result = t->start(t->argument);
-    if (!finish(t, result)) return result;
-    await_next_start(t);
+    if (!finish(t, result) || !await_next_start(t)) return result;
   }
 }
 
@@ -249,14 +252,6 @@ bool is_detached() {
 
 }  // namespace
 
-Lock threads_lock;
-
-void cache_thread(Thread* t) {
-  t->next_cached = cache;
-  cache = t;
-  ++n_cached;
-}
-
 int create_thread(pthread_t* handle, const pthread_attr_t* attr, void* (*start)(void*),
                   void* argument) {
   if (!runtime_active() || inside_roost())
@@ -267,10 +262,9 @@ int create_thread(pthread_t* handle, const pthread_attr_t* attr, void* (*start)(
   blas_before_thread();
   Attributes attributes = read_attributes(attr);
   note_policy_of(attr);
-  Thread* creator = this_thread();
-  if (creator && creator->realtime) attributes.shareable = false;  // it inherits the policy
+  if (creator_differs()) attributes.shareable = false;
   if (attributes.shareable) {
-    if (Thread* t = take_cached(attributes)) {
+    if (Thread* t = cache_take(attributes.stack_size, attributes.guard_size)) {
       prepare(t, start, argument, attributes);
       t->inherited = inherited_state();
       if (attributes.has_mask) t->inherited.signal_mask = attributes.mask;
@@ -301,6 +295,8 @@ int create_thread(pthread_t* handle, const pthread_attr_t* attr, void* (*start)(
 
 pthread_key_t end_key() { return end_key_value; }
 
+long program_threads() { return live_threads.load(std::memory_order_relaxed); }
+
 void thread_started() { live_threads.fetch_add(1, std::memory_order_relaxed); }
 
 bool thread_finished() { return live_threads.fetch_sub(1, std::memory_order_acq_rel) == 1; }
@@ -328,10 +324,8 @@ void adopt_thread() {
 }
 
 void threads_after_fork() {
-  threads_lock.reset();
+  cache_after_fork();
   thread_images_after_fork();
-  cache = nullptr;
-  n_cached = 0;
   live_threads.store(1, std::memory_order_relaxed);
   Thread* t = this_thread();
   reset_table(t);

@@ -8,6 +8,7 @@
 
 #include "preload/affinity.h"
 #include "preload/library_threads.h"
+#include "preload/thread_cache.h"
 #include "preload/thread_create.h"
 #include "preload/trap.h"
 #include "preload/wait.h"
@@ -80,12 +81,14 @@ int join(pthread_t handle, void** result, JoinKind kind, const Deadline* deadlin
     act_on_cancel();
     return join(handle, result, kind, deadline);
   }
-  if (t->phase.load(std::memory_order_acquire) == Phase::finished) {
-    if (result) *result = t->result;
+  {
     LockGuard guard(threads_lock);
-    t->joiner = nullptr;
-    cache_thread(t);
-    return 0;
+    if (t->phase.load(std::memory_order_acquire) == Phase::finished) {
+      if (result) *result = t->result;
+      t->joiner = nullptr;
+      cache_joined(t);
+      return 0;
+    }
   }
   // The kernel thread is a few instructions from its end.
   error = without_core([&] { return real::pthread_join(handle, result); });
@@ -102,7 +105,7 @@ int detach(pthread_t handle) {
     if (t->detached || t->joiner) return EINVAL;
     t->detached = true;
     Phase phase = t->phase.load(std::memory_order_relaxed);
-    if (phase == Phase::finished) cache_thread(t);
+    if (phase == Phase::finished) cache_joined(t);
     ending = phase == Phase::ending;
   }
   if (!ending) return 0;
@@ -136,6 +139,14 @@ int cancel(pthread_t handle) {
   return 0;
 }
 
+// The calling thread is the program's no more.
+void leave_for_good() {
+  self.thread = nullptr;
+  trap_thread_ends();
+  if (self.record) thread_detach();
+  trace::thread_ends();
+}
+
 }  // namespace
 
 bool cancel_enabled() {
@@ -151,6 +162,11 @@ void act_on_cancel() {
   this_thread()->cancel_acted = true;
 }
 
+void await_creator(const Thread* t) {
+  for (unsigned spins = 0; !t->creator_done.load(std::memory_order_acquire);)
+    RealWorld::relax(spins++);
+}
+
 void wake_joiners(Thread* t) {
   LotHost host;
   if (!lot.may_have_waiters(t)) return;
@@ -164,9 +180,7 @@ void on_thread_end(void* data) {
     pthread_setspecific(end_key(), t);
     return;
   }
-  // Whoever created it still registers it, and may have been preempted there.
-  for (unsigned spins = 0; !t->creator_done.load(std::memory_order_acquire);)
-    RealWorld::relax(spins++);
+  await_creator(t);
   threads_lock.acquire();
   t->phase.store(Phase::ending, std::memory_order_seq_cst);
   bool detached = t->detached;
@@ -178,10 +192,16 @@ void on_thread_end(void* data) {
   } else {
     wake_joiners(t);
   }
-  self.thread = nullptr;
-  trap_thread_ends();
-  if (self.record) thread_detach();
-  trace::thread_ends();
+  leave_for_good();
+}
+
+void end_unused(Thread* joined) {
+  pthread_setspecific(end_key(), nullptr);
+  if (joined) {
+    real::pthread_detach(pthread_self());
+    free_thread(joined);
+  }
+  leave_for_good();
 }
 
 ROOST_EXPORT int pthread_join(pthread_t handle, void** result) {

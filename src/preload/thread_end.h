@@ -6,8 +6,14 @@
 namespace roost {
 
 void wake_joiners(Thread*);
+// Before the Thread may be freed: whoever created it still registers it, and may have been
+// preempted there.
+void await_creator(const Thread*);
 // Destructor of Roost's own key: runs among the last destructors of a kernel thread that really
 // ends.
 void on_thread_end(void* thread);
+// By a kernel thread that was in the cache and ends for want of use. `joined`: its Thread, if that
+// is to be freed, or null.
+void end_unused(Thread* joined);
 
 }  // namespace roost

@@ -125,7 +125,7 @@ void make_self_ready() {
     runtime_ledger().make_ready(self.index);
   }
   if (state_of(self.record->state.load(std::memory_order_relaxed)) != State::running)
-    keeper_ensure();
+    keeper_ensure();  // [keeper-1]
 }
 
 void pin_self(CoreIndex core) {

@@ -9,6 +9,7 @@
 
 #include "sched/ask_owner.h"
 #include "sched/contention.h"
+#include "sched/keeper_here.h"
 #include "sched/runtime_os.h"
 #include "sched/watchdog.h"
 
@@ -21,7 +22,9 @@ constexpr std::uint32_t kGraceTicks = 2;
 Segment* segment = nullptr;
 ProcessIndex process = kNoProcess;
 LibcThreads libc_threads;
-std::atomic<std::uint32_t> started{0};
+KeeperHere<RealWorld> here;
+std::atomic<bool> end_wanted{false};
+std::atomic<bool> ending{false};  // a keeper that has given up may still look at the segment
 void (*chore)() = [] {};
 
 // The leader's memory between looks.
@@ -164,12 +167,45 @@ void watch_cores(Segment& s) {
   watchdog.look(hands, s.header->n_cores, threads_wait, patience, now);
 }
 
+bool own_threads_wait() {
+  for (ThreadIndex i = 0; i < segment->header->n_threads; ++i) {
+    const ThreadRecord<RealWorld>& record = segment->threads[i];
+    if (state_of(record.state.load(std::memory_order_seq_cst)) == State::ready &&
+        record.process == process)
+      return true;
+  }
+  return false;
+}
+
+// Whether this keeper is to end: its process has had no thread but one for a while, which waits for
+// nothing. It is then, to others and to the kernel, what it was before. [keeper-1]
+bool is_superfluous() {
+  constexpr Nanoseconds kAWhile = 1'000'000'000;
+  static Nanoseconds since;
+  auto is_single = [] { return runtime_thread_count() <= 1; };
+  bool wanted = end_wanted.load(std::memory_order_relaxed);
+  Nanoseconds now = os::now();
+  if (!is_single() || runtime_ledger().any_queued()) {
+    since = 0;
+    return false;
+  }
+  if (since == 0) since = now;
+  if (!wanted && now - since < kAWhile) return false;
+  since = 0;
+  ending.store(true, std::memory_order_relaxed);
+  if (here.ends([&] { return !is_single() || own_threads_wait(); })) return true;
+  ending.store(false, std::memory_order_release);
+  return false;
+}
+
+// Until this keeper is to end.
 void lead() {
   contention_begin(*segment);
   for (;;) {
     segment->header->leader_ticks.fetch_add(1, std::memory_order_relaxed);
     keeper_look(*segment, process);
     chore();
+    if (is_superfluous()) return;
     bool busy = runtime_ledger().any_queued() || contention_any();
     timespec timeout = os::to_timespec(watchdog.next_tick(busy));
     long polled = os::raw_syscall(SYS_ppoll, os::arg(pidfds), watched_end, os::arg(&timeout), 0, 0);
@@ -202,14 +238,16 @@ bool stand_in(std::uint32_t tick) {
   return false;
 }
 
-void follow_until_leader() {
+// False if this keeper is to end before it leads.
+bool follow_until_leader() {
   auto& ticks = segment->header->leader_ticks;
   for (;;) {
     std::uint32_t before = ticks.load(std::memory_order_relaxed);
     chore();
-    if (take_lead(kLeaderSilence)) return;
+    if (take_lead(kLeaderSilence)) return true;
+    if (is_superfluous()) return false;
     bool silent = ticks.load(std::memory_order_relaxed) == before;
-    if (silent && runtime_ledger().any_queued() && stand_in(before)) return;
+    if (silent && runtime_ledger().any_queued() && stand_in(before)) return true;
   }
 }
 
@@ -223,8 +261,13 @@ void* keeper_main(void*) {
   unpin_self();
   trace::thread_begins();
   for (pollfd& polled : pidfds) polled = {-1, 0, 0};
-  follow_until_leader();
-  lead();
+  if (follow_until_leader()) lead();
+  // The leader's lock is robust: the kernel hands it on.
+  trace::thread_ends();
+  auto& tid = segment->processes[process].keeper_tid;
+  std::int32_t own = os::gettid();  // unless there is a new one already
+  tid.compare_exchange_strong(own, 0, std::memory_order_relaxed);
+  ending.store(false, std::memory_order_release);
   return nullptr;
 }
 
@@ -238,16 +281,23 @@ void keeper_bind(Segment& s, ProcessIndex p, const Policy& policy, const LibcThr
   patience = parameter < 0 ? 20'000'000 : s.header->parameters[parameter];
 }
 
-bool keeper_started() { return started.load(std::memory_order_relaxed) != 0; }
+bool keeper_started() { return here.is_started(); }
 
 void keeper_set_chore(void (*to_do)()) { chore = to_do; }
 
-void keeper_after_fork() { started.store(0, std::memory_order_relaxed); }
+void keeper_want_end(bool wanted) { end_wanted.store(wanted, std::memory_order_relaxed); }
+
+void keeper_await_end() {
+  while (ending.load(std::memory_order_acquire)) os::yield();
+}
+
+void keeper_after_fork() {
+  here.forget();
+  ending.store(false, std::memory_order_relaxed);
+}
 
 void keeper_ensure() {
-  if (started.load(std::memory_order_relaxed)) return;
-  if (started.exchange(1, std::memory_order_acq_rel)) return;
-  if (!start_helper(keeper_main)) started.store(0, std::memory_order_release);
+  if (here.is_to_start() && !start_helper(keeper_main)) here.failed_to_start();
 }
 
 bool start_helper(void* (*run)(void*)) {

@@ -2,9 +2,10 @@
 // instance.
 //
 // A process starts its keeper before it waits for a core or creates a thread, so whenever a thread
-// is READY somebody watches, and single-threaded programs on a quiet machine start none. Keepers
-// queue on a robust lock in the segment; the kernel hands it on when the leader dies. While a
-// leader is stopped another keeper is its watchdog. The leader
+// is READY somebody watches, and single-threaded programs on a quiet machine start none. Where a
+// process has come to be single-threaded, the keeper ends after a while. Keepers queue on a robust
+// lock in the segment; the kernel hands it on when the leader dies. While a leader is stopped
+// another keeper is its watchdog. The leader
 //   - waits for the death of any process (pidfd) and gives back what it held,
 //   - grants on the core of a thread that sleeps in a call Roost does not know (the watchdog).
 // It runs with all signals blocked and a file table of its own, so the program never sees its
@@ -23,6 +24,11 @@ bool keeper_started();
 // What this process's keeper does besides, whether it leads or not: at every tick of a leader, else
 // twice a second. Must not wait for anything of the program's. Before the keeper starts.
 void keeper_set_chore(void (*chore)());
+// Whether this process's keeper ends as soon as the process has one thread, which happens within
+// half a second; otherwise after a second or two.
+void keeper_want_end(bool wanted);
+// Before the segment is unmapped, by a process whose keeper is not started.
+void keeper_await_end();
 void keeper_after_fork();
 
 // Starts an unmanaged, detached thread of this process with all signals blocked.

@@ -299,6 +299,7 @@ void runtime_before_exec() {
 
 void runtime_exec_failed() {
   if (!active) {
+    keeper_await_end();
     drop_mapping();
     keeper_after_fork();
     attach_process(false);
@@ -325,6 +326,7 @@ bool thread_attach() {
   if (!active || self.record) return self.record != nullptr;
   ThreadIndex index = segment_take_thread(segment, process);
   if (index == kNoThread) return false;
+  if (runtime_thread_count() > 1) keeper_ensure();  // [keeper-1]
   ThreadRecord<RealWorld>& record = segment.threads[index];
   self.tid = os::gettid();
   record.tid.store(self.tid, std::memory_order_relaxed);
