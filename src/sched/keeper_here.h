@@ -1,6 +1,7 @@
 // Whether a process has a keeper, which ends when the process does not need one any more.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 
 namespace roost {
