@@ -39,11 +39,7 @@ void stop() {
 void after_fork_in_child() {
   fork_gate_after_fork();
   if (!runtime_active()) return;
-  lot.for_each_bucket([](LotBucketOf& bucket) {
-    bucket.lock.store(0, std::memory_order_relaxed);
-    bucket.count.store(0, std::memory_order_relaxed);
-    bucket.head = bucket.tail = nullptr;
-  });
+  lot_after_fork();
   own_pid = os::getpid();
   nudges_after_fork();
   blas_after_fork();
@@ -140,6 +136,7 @@ int start_process(const SegmentConfig& config) {
   own_pid = os::getpid();
   if (int error = runtime_start(config, libc)) return error;
   wake_everybody = wake_all_who_retry;
+  lot_empties_at_fork();
   keeper_set_chore([] {
     spin_sites_look();
     cache_trim();

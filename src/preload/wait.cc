@@ -1,11 +1,33 @@
 // The parking lot of this process and how its waiters sleep and wake.
 #include "preload/wait.h"
 
+#include <sys/mman.h>
+
 #include "os/sys.h"
 
 namespace roost {
 
-constinit Lot lot;
+// Whole pages, for the kernel.
+alignas(4096) constinit Lot lot;
+
+namespace {
+// The kernel gives a fork's child zeros in place of the lot's pages. To write them one by one would
+// fault in each of them, half the cost of a fork.
+bool lot_is_wiped = false;
+}  // namespace
+
+void lot_empties_at_fork() {
+  lot_is_wiped = os::raw_syscall(SYS_madvise, os::arg(&lot), sizeof lot, MADV_WIPEONFORK) == 0;
+}
+
+void lot_after_fork() {
+  if (lot_is_wiped) return;
+  lot.for_each_bucket([](LotBucketOf& bucket) {
+    bucket.lock.store(0, std::memory_order_relaxed);
+    bucket.count.store(0, std::memory_order_relaxed);
+    bucket.head = bucket.tail = nullptr;
+  });
+}
 
 void wake_all_who_retry() {
   lot.for_each_bucket([](LotBucketOf& bucket) {

@@ -23,6 +23,10 @@ using LotWaiter = Waiter<RealWorld>;
 using LotBucketOf = LotBucket<RealWorld>;
 extern constinit Lot lot;
 
+// Before the first fork: its child has no waiters.
+void lot_empties_at_fork();
+void lot_after_fork();
+
 // Makes every waiter of the retry protocol look again at what it waits for.
 void wake_all_who_retry();
 
