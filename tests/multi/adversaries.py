@@ -53,6 +53,16 @@ def test_the_others_go_on_beside_an_owner_of_low_priority(world: World, wrap: st
     require_neighbours_end(world, instance)
 
 
+def test_the_watch_is_kept_when_the_leader_ends(world: World):
+    """The keeper that leads is of a process whose other threads are over: it ends with the leader's
+    lock in its hands."""
+    instance = world.roost.new_instance("adversary")
+    leader = world.start(world.program("threads_over"), instance, *ONE_CORE)
+    require_soon(lambda: leader.wrote(b"alone\n"), "the leader ends")
+    start_adversary(world, instance, "spin", 4)
+    require_neighbours_end(world, instance)
+
+
 def test_programs_end_beside_unmanaged_load_on_each_core(world: World):
     for cpu in os.sched_getaffinity(0):
         world.start_plain(["taskset", "-c", str(cpu), *world.program("victim", 1, 0)])
