@@ -34,9 +34,16 @@ bool sibling_runs(CoreIndex core) {
   return owner != 0 && !(owner & kClaimedCore);
 }
 
+// Whether the core has a thread, and another than the caller. Who has only claimed it may be about
+// to grant it to the caller, or leave it as it was.
+bool is_others(const CoreSlot<RealWorld>& core) {
+  std::uint32_t owner = core.owner.load(std::memory_order_relaxed);
+  return owner != 0 && !(owner & kClaimedCore) && owner != self.index + 1u;
+}
+
 // Nobody needs the core this thread has just left: spins there for as long as a wake-up across
 // cores costs, since whoever wakes it then need not pay that (NEST section 3.2; competitive
-// spinning). Stops as soon as the core gets another owner or, if the policy says so, its sibling
+// spinning). Stops as soon as the core has another thread or, if the policy says so, its sibling
 // one.
 void spin_on_idle_core() {
   if (idle_spin == 0) return;
@@ -45,7 +52,7 @@ void spin_on_idle_core() {
   Nanoseconds end = 0;
   for (unsigned i = 1;; ++i) {
     if (state_of(record.state.load(std::memory_order_acquire)) == State::running) return;
-    if (core.owner.load(std::memory_order_relaxed) != 0) return;
+    if (is_others(core)) return;
     if (spin_ends_with_sibling && sibling_runs(record.last_core)) return;
     cpu_pause();
     if (i % 32 != 1) continue;

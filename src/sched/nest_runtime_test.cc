@@ -112,6 +112,24 @@ TEST_F(NestRuntime, a_thread_whose_sibling_has_a_thread_does_not_begin_to_spin) 
             "");
 }
 
+// Who claims the core is about to grant it to the spinner, or only looks at it.
+TEST_F(NestRuntime, a_thread_spins_on_while_its_core_is_claimed) {
+  choose(kCoop);
+  EXPECT_EQ(in_member([&]() -> std::string {
+              Spinner spinner;
+              auto& owner = segment().cores[spinner.core].owner;
+              while (owner.load() != 0) std::this_thread::yield();
+              owner.store(kClaimedCore | party_of_thread(self.index));
+              for (int i = 0; i < 1000; ++i) std::this_thread::yield();
+              std::string complaint = spinner.sleeps() ? "it stopped" : "";
+              owner.store(self.index + 1);
+              if (!spinner.sleeps_soon()) complaint += "it goes on spinning";
+              owner.store(0);
+              return complaint;
+            }),
+            "");
+}
+
 // coop spins for what a wake-up costs, whatever the sibling does.
 TEST_F(NestRuntime, another_policy_does_not_look_at_the_sibling) {
   choose(kCoop);
