@@ -115,27 +115,35 @@ struct WaitModel : rl::test_suite<WaitModel, 3> {
   }
 };
 
-// A carrier sleeps; two others give it something, one mail and one a woken strand.
+// A carrier sleeps; two others give it something, one mail and one a woken strand. In the end it is
+// counted as active, once.
 struct SleepModel : rl::test_suite<SleepModel, 3> {
   Kernel kernel;
   ult::SleepWord<World> word;
   Atomic<unsigned> given[2];
+  Atomic<unsigned> active{1};
+
+  void after() { RL_ASSERT(active.load(std::memory_order_relaxed) == 1); }
 
   void thread(unsigned index) {
     if (index > 0) {
       given[index - 1].store(1, std::memory_order_release);
-      if (word.end()) kernel.wake(&word.asleep);
+      ult::Sleep ended = word.end();
+      if (ended == ult::kAwake) return;
+      if (ended == ult::kAsleepFromWork) active.fetch_add(1, std::memory_order_relaxed);
+      kernel.wake(&word.asleep);
       return;
     }
     for (unsigned got = 0; got < 2;) {
       for (auto& one : given) got += one.exchange(0, std::memory_order_acquire);
       if (got == 2) return;
-      word.announce();
-      if (given[0].load(std::memory_order_relaxed) || given[1].load(std::memory_order_relaxed)) {
-        word.cancel();
-      } else {
-        while (word.is_set()) kernel.wait(word.asleep, 1u);
+      active.fetch_sub(1, std::memory_order_relaxed);
+      word.announce(ult::kAsleepFromWork);
+      if (!given[0].load(std::memory_order_relaxed) && !given[1].load(std::memory_order_relaxed)) {
+        while (word.is_set())
+          kernel.wait(word.asleep, static_cast<std::uint32_t>(ult::kAsleepFromWork));
       }
+      if (word.cancel() != ult::kAwake) active.fetch_add(1, std::memory_order_relaxed);
     }
   }
 };

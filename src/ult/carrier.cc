@@ -24,6 +24,20 @@ void count_out(Carrier& carrier) {
   active_carriers.fetch_sub(1, std::memory_order_relaxed);
 }
 
+void announce_sleep(Carrier& carrier) {
+  carrier.counted_before = carrier.counted;
+  count_out(carrier);
+  carrier.sleeper.word.announce(carrier.counted_before ? kAsleepFromWork : kAsleep);
+}
+void end_sleep(Carrier& carrier) {
+  if (carrier.sleeper.word.cancel() != kAwake) {
+    if (carrier.counted_before) count_in(carrier);
+  } else if (carrier.counted_before) {
+    carrier.counted = true;  // by the waker
+  }
+  carrier.counted_before = false;
+}
+
 // ---- Patience -----------------------------------------------------------------------------------
 
 bool Patience::wait() {
@@ -33,7 +47,11 @@ bool Patience::wait() {
   cpu_pause();
   if (++tries_ % kLookEvery != 0) return true;
   if (host::others_wait()) return false;
-  if (active_carriers.load(std::memory_order_relaxed) > host::cores()) return false;
+  if (active_carriers.load(std::memory_order_relaxed) > host::cores()) {
+    // Under Roost they would wait for a core, and others_wait().
+    if (host::with_roost()) return false;
+    kernel::yield();
+  }
   Nanoseconds now = kernel::now();
   if (tries_ == kLookEvery) began_ = now;
   return now - began_ < limit;
@@ -47,20 +65,16 @@ void idle(Carrier& carrier, const Batch* under, bool pieces, Patience& patience)
   carrier.wants_pieces.store(pieces, std::memory_order_relaxed);
   carrier.sleeper.thread.store(host::own_thread(), std::memory_order_relaxed);
   sleeping_carriers.fetch_add(1, std::memory_order_relaxed);
-  carrier.sleeper.word.announce();  // [sleep-1] [open-1]
-  bool counted = carrier.counted;
-  count_out(carrier);
+  announce_sleep(carrier);  // [sleep-1] [open-1]
   bool something = carrier.woken.load(std::memory_order_seq_cst) ||
                    (under && under->tickets.left()) ||
                    Mail(carrier.mail.load(std::memory_order_seq_cst)).is_call() ||
                    (pieces && under->pieces.load(std::memory_order_seq_cst)) || any_call(under);
-  if (something) {
-    carrier.sleeper.word.cancel();
-  } else {
+  if (!something) {
     InRuntime in_runtime;
     host::sleep(carrier.sleeper);
   }
-  if (counted) count_in(carrier);
+  end_sleep(carrier);
   sleeping_carriers.fetch_sub(1, std::memory_order_relaxed);
   carrier.hungry.store(nullptr, std::memory_order_relaxed);
   patience.renew();

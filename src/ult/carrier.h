@@ -155,13 +155,12 @@ struct alignas(kCoreStride) Carrier {
   Strand* spare = nullptr;    // stacks for calls to come
   Strand* left = nullptr;     // by the switch under way, for sanitizers
   unsigned index = 0;
-  unsigned victim = 0;   // where it looked last for something to do
-  unsigned glance = 0;   // and whether there is something
-  bool counted = false;  // among the active ones
-  // It was, until its thread went to sleep in a strand that is blocked.
-  bool blocked_counted = false;
-  std::uint32_t live = 0;      // strands that have begun a call, besides the root
-  std::uint32_t progress = 0;  // how often a strand has gone on that is not blocked
+  unsigned victim = 0;          // where it looked last for something to do
+  unsigned glance = 0;          // and whether there is something
+  bool counted = false;         // among the active ones
+  bool counted_before = false;  // the sleep it has announced
+  std::uint32_t live = 0;       // strands that have begun a call, besides the root
+  std::uint32_t progress = 0;   // how often a strand has gone on that is not blocked
   std::uint32_t yields = 0;
   std::uint32_t unserved = 0;  // how often it found no core to spare
   // Since when it leaves calls beyond its share to others; 0: it does not.
@@ -333,6 +332,11 @@ int light_event(int event);
 extern constinit std::atomic<unsigned> active_carriers;
 void count_in(Carrier& carrier);
 void count_out(Carrier& carrier);
+// By the carrier: its thread may sleep from now on, and does not count until somebody wakes it
+// [sleep-1]; the caller looks once more at all it could be woken for.
+void announce_sleep(Carrier& carrier);
+// By the carrier: it is awake, for whatever reason.
+void end_sleep(Carrier& carrier);
 
 // Stacks of light threads and workers, in bytes; for those made later.
 extern constinit std::atomic<std::size_t> light_stack_bytes;

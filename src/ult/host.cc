@@ -55,12 +55,16 @@ void sleep(Sleeper& sleeper) {
       // [sleep-2] before the kernel looks at the word: who changed it later sees this.
       sleeper.thread.store(0, std::memory_order_seq_cst);
     }
-    kernel::futex_wait(&sleeper.word.asleep, 1);
+    std::uint32_t asleep = sleeper.word.asleep.load(std::memory_order_relaxed);
+    if (asleep != kAwake) kernel::futex_wait(&sleeper.word.asleep, asleep);
   }
 }
 
 void wake(Sleeper& sleeper) {
-  if (!sleeper.word.end()) return;
+  Sleep ended = sleeper.word.end();
+  if (ended == kAwake) return;
+  // Not by the carrier itself: it may have to wait for a core, which others should not spin on.
+  if (ended == kAsleepFromWork) active_carriers.fetch_add(1, std::memory_order_relaxed);
   std::uint32_t thread = sleeper.thread.load(std::memory_order_seq_cst);  // [sleep-2]
   if (!thread || roost_unblock(thread) != 0) kernel::futex_wake_one(&sleeper.word.asleep);
 }

@@ -94,12 +94,6 @@ Strand* next_that_may_go_on(Carrier& own) {
   return found;
 }
 
-void end_sleep(Carrier& own) {
-  own.sleeper.word.cancel();
-  if (own.blocked_counted) count_in(own);
-  own.blocked_counted = false;
-}
-
 // [block-1] 0: nothing else can go on; the thread may sleep, and who makes a strand of this carrier
 // ready ends that.
 int blocks(Carrier& own, bool has_looked) {
@@ -119,13 +113,10 @@ int blocks(Carrier& own, bool has_looked) {
     }
     if (begin_pieces_around(own)) return 1;
     own.sleeper.thread.store(host::own_thread(), std::memory_order_relaxed);
-    own.sleeper.word.announce();  // [sleep-1]
-    if (!own.woken.load(std::memory_order_seq_cst)) break;
-    own.sleeper.word.cancel();
+    announce_sleep(own);  // [sleep-1]
+    if (!own.woken.load(std::memory_order_seq_cst)) return 0;
+    end_sleep(own);
   }
-  own.blocked_counted = own.counted;
-  count_out(own);
-  return 0;
 }
 
 void goes_on(Carrier& own) {
