@@ -184,6 +184,32 @@ struct Guests : rl::test_suite<Guests, 3> {
   void after() { i.check(); }
 };
 
+// A process has a thread on core 0 and one that waits for core 1, which serves another process; one
+// of that process has waited long for core 0.
+struct Siblings : rl::test_suite<Siblings, 3> {
+  Instance i;
+  void before() {
+    constexpr Nanoseconds kLong = 10'000'000;
+    i.os.clock = 10 * kLong;
+    for (ThreadIndex owner : {0, 1}) i.start_running(owner, static_cast<CoreIndex>(owner));
+    i.threads[3].ready_ns = 8 * kLong;
+    i.start_ready(3, 0);
+    i.start_ready(2, 1);
+    i.watch_words = false;
+  }
+  void invariant() { i.invariant(); }
+  void thread(unsigned index) {
+    if (index == 2) {
+      i.rescue(rl::rand(kThreads));
+    } else if (rl::rand(2)) {
+      i.yield(index);
+    } else {
+      i.block(index);
+    }
+  }
+  void after() { i.check(); }
+};
+
 // Whole lives: three threads on two cores compute, wake each other in a ring, wait and end.
 struct Lives : rl::test_suite<Lives, 3> {
   Instance i;
@@ -226,6 +252,7 @@ int main() {
   check.holds<RescueAgainstYield>("rescue against yield and release:", 300000);
   check.holds<Scripts>("random scripts:", 500000);
   check.holds<Guests>("a guest from a longer queue against yield, block and rescue:", 300000);
+  check.holds<Siblings>("a turn that goes on with a thread of another queue:", 300000);
   check.holds<Lives>("whole lives of three threads on two cores:", 300000);
   // [idle-1], both sides, and once more for who yields: a free core and a READY thread miss each
   // other.

@@ -208,6 +208,7 @@ class Ledger : public ThreadSearch<W, Os> {
   using Searches::t_;
   using Searches::take_from;
   using Searches::take_oldest;
+  using Searches::turn_goes_on;
   using Searches::unlock;
   using typename Searches::Search;
 
@@ -341,10 +342,32 @@ class Ledger : public ThreadSearch<W, Os> {
                            ThreadIndex next) {
     Nanoseconds waited = context.now - t_.threads[next].ready_ns;
     if (end_visit(left) || waited < kUnequal) return next;
+    ThreadIndex sibling = sibling_elsewhere(context, core, left.process, t_.threads[next].process);
+    if (sibling != kNoThread) {
+      requeue_front(core, next);
+      return sibling;
+    }
     Search search{core, waited + std::max(waited / 2, kUnequal), false, false, only_of(left, next)};
     return seat(core, next, from_neighbours(core, [&](CoreIndex from, std::uint32_t more) {
                   return more < 2 ? kNoThread : take_oldest(context, search, from);
                 }));
+  }
+
+  // The turn of `process` goes on with a thread of it that waits for a core which serves others,
+  // where the policy would not turn to `other` yet. Threads that wait for each other would else
+  // come further once a round of all processes, if they are queued on different cores; here they
+  // come together.
+  ThreadIndex sibling_elsewhere(const PolicyContext& context, CoreIndex core, ProcessIndex process,
+                                ProcessIndex other) {
+    if (process == other || !turn_goes_on(context, core, process, other)) return kNoThread;
+    Search search{core, 0, true, false, process};
+    return steal(context, search, [&](CoreIndex from) { return !serves(from, process); });
+  }
+
+  // Whether `core` serves the process.
+  bool serves(CoreIndex core, ProcessIndex process) const {
+    ThreadIndex owner = t_.cores[core].owner.load(std::memory_order_relaxed) - 1;
+    return owner < t_.n_threads && t_.threads[owner].process == process;
   }
 
   // At times when `left` yields: a guest that has waited for `age` where two threads more share a

@@ -13,15 +13,6 @@ constexpr TestMachine kOneCore{1, 1};
 constexpr TestMachine kTwoNodes{2, 2};   // cores 0 1 | 2 3
 constexpr TestMachine kFourNodes{4, 2};  // cores 0 1 | 2 3 | 4 5 | 6 7
 
-// All cores taken by threads 0 .. n-1 of process 0, thread i on core i.
-void occupy(LocalInstance& instance) {
-  for (CoreIndex core = 0; core < instance.machine.n_cores(); ++core) {
-    instance.place(core, 0, core);
-    instance.wake(core);
-    ASSERT_EQ(instance.core(core), core);
-  }
-}
-
 TEST(Ledger, a_woken_thread_gets_its_last_core_if_that_is_free) {
   LocalInstance instance(kFourNodes, 4);
   instance.place(0, 0, 5);
@@ -168,86 +159,6 @@ TEST(Ledger, threads_that_yield_to_each_other_do_not_leave_those_of_other_cores_
     if (owner == 5) break;
   }
   EXPECT_EQ(owner, 5u);
-  EXPECT_EQ(instance.broken(), "");
-}
-
-// Two cores of a node, which 0 and 1 of one process have; of the others, a process each, one waits
-// for core 0 and three for core 1, for 10 ms or more.
-struct UnequalQueues : testing::Test {
-  UnequalQueues() {
-    occupy(instance);
-    for (ThreadIndex t : {3, 4, 5}) {
-      queue_on(1, t);
-      instance.os.clock += 3 * kMillisecond;
-    }
-    queue_on(0, 2);
-    instance.os.clock += 10 * kMillisecond;
-  }
-  void queue_on(CoreIndex core, ThreadIndex thread) {
-    instance.place(thread, static_cast<ProcessIndex>(thread), core);
-    instance.wake(thread);
-  }
-  LocalInstance instance{{1, 2}, 6, kCoop, 6};
-};
-
-TEST_F(UnequalQueues, a_thread_that_has_waited_much_longer_in_a_longer_one_goes_first) {
-  instance.block(0);
-  EXPECT_EQ(instance.owner(0), 3u);
-  EXPECT_EQ(instance.queue(0), Threads{2});
-  EXPECT_EQ(instance.queue(1), (Threads{4, 5}));
-  EXPECT_EQ(instance.broken(), "");
-}
-
-TEST_F(UnequalQueues, not_two_turns_in_a_row) {
-  instance.block(0);
-  instance.block(3);
-  EXPECT_EQ(instance.owner(0), 2u);
-  EXPECT_EQ(instance.broken(), "");
-}
-
-TEST_F(UnequalQueues, who_yields_gives_way_to_it_as_well) {
-  EXPECT_TRUE(instance.yield(0, 200'000));
-  EXPECT_EQ(instance.owner(0), 3u);
-  EXPECT_EQ(instance.queue(0), (Threads{0, 2}));
-  EXPECT_EQ(instance.broken(), "");
-}
-
-TEST_F(UnequalQueues, of_queues_as_long_as_its_own_a_core_takes_nothing) {
-  instance.block(1);  // serves 3
-  queue_on(0, 1);     // two and two wait
-  instance.os.clock += 10 * kMillisecond;
-  instance.block(0);
-  EXPECT_EQ(instance.owner(0), 1u);
-  EXPECT_EQ(instance.broken(), "");
-}
-
-TEST(Ledger, where_waits_are_short_unequal_queues_are_left_alone) {
-  LocalInstance instance({1, 2}, 6, kCoop, 6);
-  for (ThreadIndex t = 0; t < 6; ++t)
-    instance.place(t, static_cast<ProcessIndex>(t), t == 2 ? 0 : 1);
-  occupy(instance);
-  for (ThreadIndex t : {3, 4, 5}) instance.wake(t);
-  instance.os.clock += 3 * kMillisecond;
-  instance.wake(2);
-  instance.os.clock += kMillisecond;
-  instance.block(0);
-  EXPECT_EQ(instance.owner(0), 2u);
-  EXPECT_EQ(instance.broken(), "");
-}
-
-TEST(Ledger, a_process_keeps_its_turn_from_those_who_have_waited_longer_elsewhere) {
-  LocalInstance instance({1, 2}, 6, kCoop, 6);
-  instance.parameters[static_cast<unsigned>(find_parameter(kCoop, "quantum"))] =
-      1000 * kMillisecond;
-  for (ThreadIndex t = 0; t < 6; ++t)
-    instance.place(t, t == 2 ? 0 : static_cast<ProcessIndex>(t), t == 2 ? 0 : 1);
-  occupy(instance);
-  for (ThreadIndex t : {3, 4, 5}) instance.wake(t);
-  instance.os.clock += 10 * kMillisecond;
-  instance.wake(2);
-  instance.os.clock += 10 * kMillisecond;
-  instance.block(0);  // of the process of 2
-  EXPECT_EQ(instance.owner(0), 2u);
   EXPECT_EQ(instance.broken(), "");
 }
 

@@ -177,4 +177,13 @@ class LocalInstanceOn {
 
 using LocalInstance = LocalInstanceOn<FakeOs>;
 
+// All cores taken by threads 0 .. n-1 of process 0, thread i on core i.
+inline void occupy(LocalInstance& instance) {
+  for (CoreIndex core = 0; core < instance.machine.n_cores(); ++core) {
+    instance.place(core, 0, core);
+    instance.wake(core);
+    ASSERT_EQ(instance.core(core), core);
+  }
+}
+
 }  // namespace roost

@@ -131,19 +131,40 @@ class ThreadSearch : public ReadyQueues<W, Os> {
     return unlink(from, oldest, {fifos[oldest].head, kNoThread});
   }
 
+  // Whether the policy, asked for `core`, would serve `process` next and not `other`.
+  bool turn_goes_on(const PolicyContext& context, CoreIndex core, ProcessIndex process,
+                    ProcessIndex other) {
+    if (process >= t_.n_processes || other >= t_.n_processes) return false;
+    std::uint64_t offered[kProcessWords] = {};
+    for (ProcessIndex p : {process, other}) offered[p / 64] |= 1ull << (p % 64);
+    lock(core);
+    QueueView view(offered, t_.fifos + core * t_.n_processes, t_.n_processes);
+    std::uint64_t* words = t_.cores[core].policy_words;
+    bool goes_on = t_.policy->core_free(context, core, core, words, view) == process;
+    unlock(core);
+    return goes_on;
+  }
+
   ThreadIndex steal(const PolicyContext& context, Search& search) {
+    return steal(context, search, [](CoreIndex) { return true; });
+  }
+
+  // Only from queues of cores that `may(core)`.
+  template <class May>
+  ThreadIndex steal(const PolicyContext& context, Search& search, May&& may) {
     const CoreInfo& info = t_.info[search.core];
-    ThreadIndex thread = steal_range(context, search, info.node_first, info.node_end);
-    if (thread == kNoThread) thread = steal_range(context, search, info.node_end, t_.n_cores);
-    if (thread == kNoThread) thread = steal_range(context, search, 0, info.node_first);
+    ThreadIndex thread = steal_range(context, search, info.node_first, info.node_end, may);
+    if (thread == kNoThread) thread = steal_range(context, search, info.node_end, t_.n_cores, may);
+    if (thread == kNoThread) thread = steal_range(context, search, 0, info.node_first, may);
     return thread;
   }
 
+  template <class May>
   ThreadIndex steal_range(const PolicyContext& context, Search& search, CoreIndex first,
-                          CoreIndex end) {
+                          CoreIndex end, May& may) {
     for (CoreIndex from = next_bit(t_.queued, first, end); from != kNoCore;
          from = next_bit(t_.queued, static_cast<CoreIndex>(from + 1), end)) {
-      if (from == search.core) continue;
+      if (from == search.core || !may(from)) continue;
       ThreadIndex thread = take_from(context, search, from);
       if (thread != kNoThread) return thread;
     }
