@@ -79,7 +79,8 @@ struct roost_policy_context {
 /* The READY threads in the queue of one core. Nobody changes it meanwhile. */
 struct roost_policy_queues {
   bool (*has)(const struct roost_policy_queues*, uint16_t process);
-  /* How many threads of `process` wait there. */
+  /* How many threads of `process` wait there; 1 for the process whose turn it is if only other
+   * cores have threads of it, which then come here. */
   uint32_t (*length)(const struct roost_policy_queues*, uint16_t process);
   /* The first process after `process`, cyclically, that has threads there; `process` itself comes
    * last. ROOST_NO_PROCESS as an argument: the first of all. */

@@ -37,7 +37,10 @@ class QueueView {
       : ready_(ready), fifos_(fifos), n_processes_(n_processes) {}
 
   bool has(ProcessIndex p) const { return p < n_processes_ && (ready_[p / 64] >> (p % 64) & 1); }
-  std::uint32_t length(ProcessIndex p) const { return fifos_[p].length; }
+  // At least 1 for a process that is offered though its thread waits elsewhere.
+  std::uint32_t length(ProcessIndex p) const {
+    return fifos_[p].length ? fifos_[p].length : std::uint32_t{has(p)};
+  }
 
   // The first process after `p`, cyclically, that has READY threads here; `p` itself comes last.
   ProcessIndex next_after(ProcessIndex p) const {
