@@ -5,7 +5,8 @@
 //
 // Prints a line of JSON for each construct (all without arguments; `--list` names them): `value` is
 // the median in ns, `min` the best sample. Teams have as many members as OMP_NUM_THREADS says,
-// unless the construct's name says otherwise. Compiled by gcc and by clang; knows nothing of Roost.
+// unless the construct's name says otherwise. With OWN_THREADS defined, other constructs: of
+// members that have a threadprivate variable. Compiled by gcc and by clang; knows nothing of Roost.
 #include <omp.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -236,11 +237,41 @@ static double wide_parallel(long count, int size, int b) {
   return 0.0 * b;
 }
 
+#ifdef OWN_THREADS
+// Each member has its own: a runtime with lighter members gives each a thread, all through the
+// program.
+static long own_sum;
+#pragma omp threadprivate(own_sum)
+
+static double own_barrier(long count, int size, int b) {
+#pragma omp parallel num_threads(size)
+  for (long i = 0; i < count; ++i) {
+    ++own_sum;
+#pragma omp barrier
+  }
+  return 0.0 * b;
+}
+
+static double own_parallel(long count, int size, int b) {
+  for (long i = 0; i < count; ++i) {
+#pragma omp parallel num_threads(size)
+    ++own_sum;
+  }
+  return 0.0 * b;
+}
+#endif
+
 static const struct construct {
   const char* name;
   double (*run)(long count, int a, int b);
   int a, b;
 } constructs[] = {
+#ifdef OWN_THREADS
+    {"own-parallel-4", own_parallel, 4, 0},
+    {"own-parallel-8", own_parallel, 8, 0},
+    {"own-barrier-4", own_barrier, 4, 0},
+    {"own-barrier-8", own_barrier, 8, 0},
+#else
     {"parallel", parallel, 0, 0},
     {"for", loop, 0, 0},
     {"for-dynamic", dynamic_loop, 0, 0},
@@ -267,6 +298,7 @@ static const struct construct {
     {"nested-8x8", nested, 8, 8},
     {"nested-16x16", nested, 16, 16},
     {"nested-64x64", nested, 64, 64},
+#endif
 };
 enum { CONSTRUCTS = sizeof constructs / sizeof constructs[0] };
 

@@ -17,6 +17,7 @@ from . import fetch, render
 
 ROOT = Path(__file__).resolve().parents[2]
 SOURCE = ROOT / "bench/programs/omp_overheads.c"
+OWN = "own-"  # constructs of the program's second build
 OURS, OURS_ROOST, OURS_CLANG = "ours", "ours, roost run", "ours, clang"
 OUR_NAMES = (OURS, OURS_ROOST, OURS_CLANG)
 
@@ -35,8 +36,8 @@ class Runtime:
 
 
 def build(folder: Path) -> dict[str, Path]:
-    """The program as each compiler builds it, by `gcc` and `clang`: the newest of each that calls
-    only what the installed runtime has."""
+    """The program as each compiler builds it, by `gcc` and `clang`, and by `own-gcc` and `own-clang`
+    with OWN_THREADS: the newest of each that calls only what the installed runtime has."""
     sys.path.insert(0, str(ROOT / "tests/omp"))
     sys.dont_write_bytecode = True
     import toolchain  # the tests know where compilers and LLVM's runtime are
@@ -45,9 +46,10 @@ def build(folder: Path) -> dict[str, Path]:
         if compiler.family in programs:
             continue
         try:
-            programs[compiler.family] = toolchain.compile_cached(
-                [*compiler.command(SOURCE), str(SOURCE)], [SOURCE],
-                folder / f"omp_overheads-{compiler.family}")
+            for prefix, more in (("", ()), (OWN, ("-DOWN_THREADS",))):
+                programs[prefix + compiler.family] = toolchain.compile_cached(
+                    [*compiler.command(SOURCE), *more, str(SOURCE)], [SOURCE],
+                    folder / f"omp_overheads-{prefix}{compiler.family}")
         except toolchain.BuildError as error:
             if not toolchain.is_too_old(error):
                 raise
@@ -85,8 +87,10 @@ def cases(programs: dict[str, Path], library: Path, under_roost: tuple[str, ...]
     team = {"OMP_NUM_THREADS": str(threads)} if threads else {}
 
     def variants(construct: str) -> list[Variant]:
+        prefix = OWN if construct.startswith(OWN) else ""
+
         def command(family: str) -> tuple[str, ...]:
-            return (str(programs[family]), "--seconds", seconds, construct)
+            return (str(programs[prefix + family]), "--seconds", seconds, construct)
 
         chosen = []
         ours = team | {"LD_PRELOAD": str(library)}
@@ -103,9 +107,9 @@ def cases(programs: dict[str, Path], library: Path, under_roost: tuple[str, ...]
                        for runtime in runtimes for name, setting in KMP_SETTINGS.items()]
         return chosen
 
-    some = next(iter(programs.values()))
+    family = next(family for family in programs if not family.startswith(OWN))
     return [Case(name, "ns", tuple(variants(name)), higher_is_better=False)
-            for name in constructs(some)]
+            for prefix in ("", OWN) for name in constructs(programs[prefix + family])]
 
 
 # ---- Tables -------------------------------------------------------------------------------------

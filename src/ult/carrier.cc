@@ -46,7 +46,13 @@ bool Patience::wait() {
   if (!limit) return false;
   cpu_pause();
   if (++tries_ % kLookEvery != 0) return true;
-  if (host::others_wait()) return false;
+  if (host::others_wait()) {
+    // Those it waits for may only need a turn: once, then it sleeps until it is woken.
+    if (has_yielded_) return false;
+    has_yielded_ = true;
+    host::yield();
+    return true;
+  }
   if (active_carriers.load(std::memory_order_relaxed) > host::cores()) {
     // Under Roost they would wait for a core, and others_wait().
     if (host::with_roost()) return false;

@@ -218,10 +218,14 @@ class Patience {
  public:
   // Pauses. False when it is time to sleep.
   bool wait();
-  void renew() { tries_ = 0; }
+  void renew() {
+    tries_ = 0;
+    has_yielded_ = false;
+  }
 
  private:
   unsigned tries_ = 0;
+  bool has_yielded_ = false;
   Nanoseconds began_ = 0;
 };
 // How long, in ns; 0: not at all.
