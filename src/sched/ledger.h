@@ -76,6 +76,7 @@ class Ledger : public ThreadSearch<W, Os> {
     Record& record = t_.threads[self];
     if (is_contended(core) && any_queued()) return leave_contended(self, core);
     ThreadIndex next = kNoThread;
+    CoreIndex home = core;
     PolicyContext context{};
     if (slot.ready.load(std::memory_order_relaxed)) {
       context = context_now();
@@ -87,7 +88,7 @@ class Ledger : public ThreadSearch<W, Os> {
     if (next != kNoThread) {
       bool looks_round = record.counters.yields % kYieldsAtHome == kYieldsAtHome - 1;
       next = looks_round ? look_round(context, core, record, next, steal_age)
-                         : prefer_guest(context, core, record, next);
+                         : follower(context, core, record, next, &home);
     }
     if (next == kNoThread) {
       if (!any_queued()) return YieldResult::alone;
@@ -103,10 +104,10 @@ class Ledger : public ThreadSearch<W, Os> {
     note(trace::Kind::yielded, &record, core);
     ++record.counters.yields;
     record.ready_ns = context.now;
-    enqueue(core, self);
+    enqueue(home, self);
     ++t_.threads[next].counters.switches;
     give(context, core, next);
-    serve_idle(core);
+    serve_idle(home);
     return YieldResult::handed_over;
   }
 
@@ -204,6 +205,7 @@ class Ledger : public ThreadSearch<W, Os> {
   using Searches::os_;
   using Searches::pop_for;
   using Searches::push_front;
+  using Searches::queue_beside;
   using Searches::steal;
   using Searches::t_;
   using Searches::take_from;
@@ -321,11 +323,34 @@ class Ledger : public ThreadSearch<W, Os> {
       if (thread == kNoThread) {
         thread = steal(context, search);
       } else if (left && !aside) {
-        thread = prefer_guest(context, core, *left, thread);
+        thread = follower(context, core, *left, thread);
       }
       if (thread != kNoThread || !search.passed_over) return thread;
     }
     return kNoThread;
+  }
+
+  // Who follows `left` on `core`, where `next` is the first of its queue: that one, unless it has
+  // waited for long. Then the turn of `left`'s process goes on if threads of it wait elsewhere, or
+  // `left`, which is to be queued at `home` if that is not null, joins them; else a guest may come
+  // first. It costs nothing where threads follow each other fast.
+  static constexpr Nanoseconds kLongWait = 4'000'000;
+
+  ThreadIndex follower(const PolicyContext& context, CoreIndex core, Record& left, ThreadIndex next,
+                       CoreIndex* home = nullptr) {
+    Nanoseconds waited = context.now - t_.threads[next].ready_ns;
+    if (end_visit(left) || waited < kLongWait) return next;
+    CoreIndex apart = core_of_siblings(context, core, left.process, t_.threads[next].process);
+    if (apart == kNoCore) return prefer_guest(context, core, left, next);
+    if (home && length(apart) < length(core)) {
+      *home = apart;
+      return next;
+    }
+    Search search{core, 0, true, false, left.process};
+    ThreadIndex sibling = take_from(context, search, apart);
+    if (sibling == kNoThread) return next;
+    requeue_front(core, next);
+    return sibling;
   }
 
   // A core serves its own queue while that lasts, so one may have many threads to serve and the
@@ -333,35 +358,27 @@ class Ledger : public ThreadSearch<W, Os> {
   // for longer than `next` of the own queue by half: not two turns in a row, and none that the
   // process in whose turn `left` leaves can take itself.
   //
-  // At the end of a turn only if both have waited for long, and if the other queue is longer, so
-  // that it costs nothing where threads follow each other fast; cores far away are reached by way
-  // of those between.
-  static constexpr Nanoseconds kUnequal = 4'000'000;
-
-  ThreadIndex prefer_guest(const PolicyContext& context, CoreIndex core, Record& left,
+  // At the end of a turn only if both have waited for long, and if the other queue is longer; cores
+  // far away are reached by way of those between.
+  ThreadIndex prefer_guest(const PolicyContext& context, CoreIndex core, const Record& left,
                            ThreadIndex next) {
     Nanoseconds waited = context.now - t_.threads[next].ready_ns;
-    if (end_visit(left) || waited < kUnequal) return next;
-    ThreadIndex sibling = sibling_elsewhere(context, core, left.process, t_.threads[next].process);
-    if (sibling != kNoThread) {
-      requeue_front(core, next);
-      return sibling;
-    }
-    Search search{core, waited + std::max(waited / 2, kUnequal), false, false, only_of(left, next)};
+    Search search{core, waited + std::max(waited / 2, kLongWait), false, false,
+                  only_of(left, next)};
     return seat(core, next, from_neighbours(core, [&](CoreIndex from, std::uint32_t more) {
                   return more < 2 ? kNoThread : take_oldest(context, search, from);
                 }));
   }
 
-  // The turn of `process` goes on with a thread of it that waits for a core which serves others,
-  // where the policy would not turn to `other` yet. Threads that wait for each other would else
-  // come further once a round of all processes, if they are queued on different cores; here they
-  // come together.
-  ThreadIndex sibling_elsewhere(const PolicyContext& context, CoreIndex core, ProcessIndex process,
-                                ProcessIndex other) {
-    if (process == other || !turn_goes_on(context, core, process, other)) return kNoThread;
-    Search search{core, 0, true, false, process};
-    return steal(context, search, [&](CoreIndex from) { return !serves(from, process); });
+  // A core in whose queue threads of `process` wait while it serves others, if the policy would not
+  // turn from that process to `other` yet on `core`. Its turn goes on with them, or who yields
+  // joins them where the queue is shorter: threads that wait for each other would else come further
+  // once a round of all processes.
+  CoreIndex core_of_siblings(const PolicyContext& context, CoreIndex core, ProcessIndex process,
+                             ProcessIndex other) {
+    if (process == other || !turn_goes_on(context, core, process, other)) return kNoCore;
+    return queue_beside(
+        core, [&](CoreIndex from) { return !serves(from, process) && has_queued(from, process); });
   }
 
   // Whether `core` serves the process.

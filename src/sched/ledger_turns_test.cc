@@ -103,7 +103,7 @@ struct SplitProcess : testing::Test {
     instance.place(thread, process, core);
     instance.wake(thread);
   }
-  LocalInstance instance{{1, 2}, 4, kCoop, 3};
+  LocalInstance instance{{1, 2}, 6, kCoop, 5};
 };
 
 TEST_F(SplitProcess, its_turn_goes_on_with_those_who_wait_for_other_cores) {
@@ -119,6 +119,16 @@ TEST_F(SplitProcess, who_yields_gives_way_to_them_and_they_have_come_together) {
   EXPECT_EQ(instance.queue(0), (Threads{0, 3}));
   EXPECT_TRUE(instance.yield(1, kMillisecond));
   EXPECT_EQ(instance.owner(0), 0u);
+  EXPECT_EQ(instance.broken(), "");
+}
+
+TEST_F(SplitProcess, who_yields_joins_them_where_the_queue_is_shorter) {
+  put(4, 3, 0);
+  put(5, 4, 0);
+  EXPECT_TRUE(instance.yield(0, kMillisecond));
+  EXPECT_EQ(instance.owner(0), 3u);
+  EXPECT_EQ(instance.queue(0), (Threads{4, 5}));
+  EXPECT_EQ(instance.queue(1), (Threads{1, 0}));
   EXPECT_EQ(instance.broken(), "");
 }
 

@@ -146,29 +146,28 @@ class ThreadSearch : public ReadyQueues<W, Os> {
   }
 
   ThreadIndex steal(const PolicyContext& context, Search& search) {
-    return steal(context, search, [](CoreIndex) { return true; });
-  }
-
-  // Only from queues of cores that `may(core)`.
-  template <class May>
-  ThreadIndex steal(const PolicyContext& context, Search& search, May&& may) {
-    const CoreInfo& info = t_.info[search.core];
-    ThreadIndex thread = steal_range(context, search, info.node_first, info.node_end, may);
-    if (thread == kNoThread) thread = steal_range(context, search, info.node_end, t_.n_cores, may);
-    if (thread == kNoThread) thread = steal_range(context, search, 0, info.node_first, may);
+    ThreadIndex thread = kNoThread;
+    queue_beside(search.core, [&](CoreIndex from) {
+      thread = take_from(context, search, from);
+      return thread != kNoThread;
+    });
     return thread;
   }
 
-  template <class May>
-  ThreadIndex steal_range(const PolicyContext& context, Search& search, CoreIndex first,
-                          CoreIndex end, May& may) {
-    for (CoreIndex from = next_bit(t_.queued, first, end); from != kNoCore;
-         from = next_bit(t_.queued, static_cast<CoreIndex>(from + 1), end)) {
-      if (from == search.core || !may(from)) continue;
-      ThreadIndex thread = take_from(context, search, from);
-      if (thread != kNoThread) return thread;
-    }
-    return kNoThread;
+  // The first other core with a queue for which `is_it(core)`: of the NUMA node, then of all.
+  template <class IsIt>
+  CoreIndex queue_beside(CoreIndex core, IsIt&& is_it) {
+    const CoreInfo& info = t_.info[core];
+    auto first_of = [&](CoreIndex first, CoreIndex end) {
+      CoreIndex from = next_bit(t_.queued, first, end);
+      while (from != kNoCore && (from == core || !is_it(from)))
+        from = next_bit(t_.queued, static_cast<CoreIndex>(from + 1), end);
+      return from;
+    };
+    CoreIndex found = first_of(info.node_first, info.node_end);
+    if (found == kNoCore) found = first_of(info.node_end, t_.n_cores);
+    if (found == kNoCore) found = first_of(0, info.node_first);
+    return found;
   }
 
   // Asks the next cores in turn until `take(from, more)` gives a thread; `more`: how many more are
