@@ -200,6 +200,7 @@ class Ledger : public ThreadSearch<W, Os> {
   using Searches::from_neighbours;
   using Searches::is_contended;
   using Searches::kContendedAge;
+  using Searches::keeps_turn;
   using Searches::length;
   using Searches::lock;
   using Searches::os_;
@@ -390,15 +391,19 @@ class Ledger : public ThreadSearch<W, Os> {
   // At times when `left` yields: a guest that has waited for `age` where two threads more share a
   // core than here, `left` and `next` included, or for much longer elsewhere. Threads that poll in
   // turn would else be drawn from core to core, and a move costs more than some turns.
+  // A process that has this core for itself keeps it for its quantum, and may then be followed by
+  // one of those that share another.
   ThreadIndex look_round(const PolicyContext& context, CoreIndex core, Record& left,
                          ThreadIndex next, Nanoseconds age) {
     constexpr Nanoseconds kMuchLonger = 5;
     Nanoseconds waited = context.now - t_.threads[next].ready_ns;
     if (end_visit(left)) return next;
+    ProcessIndex own = only_of(left, next);
+    bool turn_is_over = own != kNoProcess && !keeps_turn(context, core, own);
     return seat(core, next, from_neighbours(core, [&](CoreIndex from, std::uint32_t more) {
                   Nanoseconds least = more < 3 ? kMuchLonger * age : age;
-                  Search search{core, std::max(least, waited + waited / 2), true, false,
-                                only_of(left, next)};
+                  ProcessIndex only = turn_is_over && more >= 3 ? kNoProcess : own;
+                  Search search{core, std::max(least, waited + waited / 2), true, false, only};
                   return take_from(context, search, from);
                 }));
   }

@@ -89,6 +89,23 @@ TEST(Ledger, a_process_keeps_its_turn_from_those_who_have_waited_longer_elsewher
   EXPECT_EQ(instance.broken(), "");
 }
 
+// Two threads of one process have core 1 and yield to each other; five processes share core 0.
+TEST(Ledger, a_process_alone_on_its_core_gives_way_once_its_quantum_is_over) {
+  LocalInstance instance({1, 2}, 7, kCoop, 6);
+  for (ThreadIndex t : {5, 0, 1, 2, 3, 4, 6}) {
+    instance.place(t, static_cast<ProcessIndex>(t < 5 ? t : 5), t < 5 ? 0 : 1);
+    instance.wake(t);
+  }
+  Nanoseconds began = instance.os.clock;
+  for (int turn = 0; turn < 300 && instance.owner(1) >= 5; ++turn) {
+    instance.os.clock += 3 * kMillisecond;
+    ASSERT_TRUE(instance.yield(instance.owner(1), kMillisecond));
+  }
+  EXPECT_LT(instance.owner(1), 5u);
+  EXPECT_GE(instance.os.clock - began, 20 * kMillisecond);
+  EXPECT_EQ(instance.broken(), "");
+}
+
 // Two cores, each with a thread of process 0 or, core 1, of `beside`: 0 and 2. Process 0 has a
 // further thread, 1, which waits for core 1; 3 of another process has waited long for core 0.
 struct SplitProcess : testing::Test {

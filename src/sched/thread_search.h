@@ -145,6 +145,12 @@ class ThreadSearch : public ReadyQueues<W, Os> {
     return goes_on;
   }
 
+  // The same where `core` has no other process.
+  bool keeps_turn(const PolicyContext& context, CoreIndex core, ProcessIndex process) {
+    auto other = static_cast<ProcessIndex>((process + 1u) % t_.n_processes);
+    return turn_goes_on(context, core, process, other);
+  }
+
   ThreadIndex steal(const PolicyContext& context, Search& search) {
     ThreadIndex thread = kNoThread;
     queue_beside(search.core, [&](CoreIndex from) {
