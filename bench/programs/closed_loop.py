@@ -40,6 +40,7 @@ def main():
         sys.exit(f"closed_loop.py: the copies computed different results: {checksums}")
 
     latencies = sorted(1000 * latency for report in reports for latency in report["latencies"])
+    served = [len(report["latencies"]) for report in reports]
     if not latencies:
         sys.exit("closed_loop.py: no request ended in time")
     print(json.dumps({
@@ -48,6 +49,8 @@ def main():
         "mean_ms": round(sum(latencies) / len(latencies), 3),
         "p50_ms": round(percentile(latencies, 50), 3),
         "p99_ms": round(percentile(latencies, 99), 3),
+        # Requests of the copy served least, of those of the copy served most.
+        "least_of_most": round(min(served) / max(served), 3),
     }))
 
 

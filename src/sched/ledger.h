@@ -343,7 +343,7 @@ class Ledger : public ThreadSearch<W, Os> {
     if (end_visit(left) || waited < kLongWait) return next;
     CoreIndex apart = core_of_siblings(context, core, left.process, t_.threads[next].process);
     if (apart == kNoCore) return prefer_guest(context, core, left, next);
-    if (home && length(apart) < length(core)) {
+    if (home && length(apart) < length(core) && !is_contended(apart)) {
       *home = apart;
       return next;
     }
