@@ -157,18 +157,14 @@ struct Scripts : rl::test_suite<Scripts, 3> {
   void after() { i.check(); }
 };
 
-// Of two queues the longer one has waited longer: whoever leaves or loses core 0 may hand it to a
-// thread from there, while that core changes hands, too.
-struct Guests : rl::test_suite<Guests, 3> {
+// Turns are long: 0 and 1, on a core each, yield or block, and the watchdog takes a core.
+template <class Scene>
+struct LongTurns : rl::test_suite<Scene, 3> {
+  static constexpr Nanoseconds kLong = 10'000'000;
   Instance i;
-  void before() {
-    constexpr Nanoseconds kLong = 10'000'000;
+  void begin() {
     i.os.clock = 10 * kLong;
-    i.os.step = kLong;
     for (ThreadIndex owner : {0, 1}) i.start_running(owner, static_cast<CoreIndex>(owner));
-    i.threads[2].ready_ns = 9 * kLong;
-    i.start_ready(2, 0);
-    for (ThreadIndex old : {3, 4}) i.start_ready(old, 1);
     i.watch_words = false;  // a yield and a rescue, as above
   }
   void invariant() { i.invariant(); }
@@ -184,30 +180,27 @@ struct Guests : rl::test_suite<Guests, 3> {
   void after() { i.check(); }
 };
 
+// Of two queues the longer one has waited longer: whoever leaves or loses core 0 may hand it to a
+// thread from there, while that core changes hands, too.
+struct Guests : LongTurns<Guests> {
+  void before() {
+    begin();
+    i.os.step = kLong;
+    i.threads[2].ready_ns = 9 * kLong;
+    i.start_ready(2, 0);
+    for (ThreadIndex old : {3, 4}) i.start_ready(old, 1);
+  }
+};
+
 // A process has a thread on core 0 and one that waits for core 1, which serves another process; one
 // of that process has waited long for core 0.
-struct Siblings : rl::test_suite<Siblings, 3> {
-  Instance i;
+struct Siblings : LongTurns<Siblings> {
   void before() {
-    constexpr Nanoseconds kLong = 10'000'000;
-    i.os.clock = 10 * kLong;
-    for (ThreadIndex owner : {0, 1}) i.start_running(owner, static_cast<CoreIndex>(owner));
+    begin();
     i.threads[3].ready_ns = 8 * kLong;
     i.start_ready(3, 0);
     i.start_ready(2, 1);
-    i.watch_words = false;
   }
-  void invariant() { i.invariant(); }
-  void thread(unsigned index) {
-    if (index == 2) {
-      i.rescue(rl::rand(kThreads));
-    } else if (rl::rand(2)) {
-      i.yield(index);
-    } else {
-      i.block(index);
-    }
-  }
-  void after() { i.check(); }
 };
 
 // Whole lives: three threads on two cores compute, wake each other in a ring, wait and end.

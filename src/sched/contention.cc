@@ -54,13 +54,13 @@ void sample(const Segment& s, CoreIndex core, Nanoseconds now) {
     return;
   }
   if (now - last.at < kPause) return;
-  std::uint32_t owner = s.cores[core].owner.load(std::memory_order_acquire);
-  if (owner == 0 || (owner & kClaimedCore) || owner > s.header->n_threads) return;
-  const ThreadRecord<RealWorld>& record = s.threads[owner - 1];
+  ThreadIndex owner = thread_of_owner(s.cores[core].owner.load(std::memory_order_acquire));
+  if (owner >= s.header->n_threads) return;
+  const ThreadRecord<RealWorld>& record = s.threads[owner];
   if (record.process >= s.header->n_processes) return;
   last.pid = s.processes[record.process].pid;
   last.at = now;
-  last.thread = static_cast<ThreadIndex>(owner - 1);
+  last.thread = owner;
   last.awake_ns = awake_ns(s, last.thread);
   std::int32_t tid = record.tid.load(std::memory_order_relaxed);
   if (tid && os::run_delay(last.pid, tid, last.delay)) last.tid = tid;

@@ -25,20 +25,23 @@ struct alignas(kCacheLine) CoreWaits {
 };
 CoreWaits awake_waits[kMaxMaskWords * 64];
 
+ThreadIndex thread_on(const CoreSlot<RealWorld>& core) {
+  return thread_of_owner(core.owner.load(std::memory_order_relaxed));
+}
+
 // Whether the other hardware thread of the physical core has a thread; false if none is known.
 bool sibling_runs(CoreIndex core) {
   const Segment& segment = runtime_segment();
   int sibling = core + segment.core_info[core].to_sibling;
   if (sibling == core || sibling < 0 || sibling >= segment.header->n_cores) return false;
-  std::uint32_t owner = segment.cores[sibling].owner.load(std::memory_order_relaxed);
-  return owner != 0 && !(owner & kClaimedCore);
+  return thread_on(segment.cores[sibling]) != kNoThread;
 }
 
 // Whether the core has a thread, and another than the caller. Who has only claimed it may be about
 // to grant it to the caller, or leave it as it was.
 bool is_others(const CoreSlot<RealWorld>& core) {
-  std::uint32_t owner = core.owner.load(std::memory_order_relaxed);
-  return owner != 0 && !(owner & kClaimedCore) && owner != self.index + 1u;
+  ThreadIndex owner = thread_on(core);
+  return owner != kNoThread && owner != self.index;
 }
 
 // Nobody needs the core this thread has just left: spins there for as long as a wake-up across

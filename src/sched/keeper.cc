@@ -120,9 +120,8 @@ class Hands {
   }
 
   bool find_owner(CoreIndex core) {
-    std::uint32_t owner = s_.cores[core].owner.load(std::memory_order_acquire);
-    thread_ = owner - 1;
-    if (owner == 0 || (owner & kClaimedCore) || thread_ >= s_.header->n_threads) return false;
+    thread_ = thread_of_owner(s_.cores[core].owner.load(std::memory_order_acquire));
+    if (thread_ >= s_.header->n_threads) return false;
     std::uint32_t word = record().state.load(std::memory_order_acquire);
     if (state_of(word) != State::running || core_of(word) != core ||
         record().process >= kMaxProcesses)

@@ -57,9 +57,8 @@ class Ledger : public ThreadSearch<W, Os> {
   // By whoever owns `core`: grants it to the next READY thread, or leaves it free. `ended`: the
   // thread that had it is no more.
   void release(CoreIndex core, bool ended = false) {
-    std::uint32_t owner = t_.cores[core].owner.load(std::memory_order_relaxed);
-    bool known = owner && !(owner & kClaimedCore);
-    release_after(known ? &t_.threads[owner - 1] : nullptr, core, ended);
+    ThreadIndex owner = thread_of_owner(t_.cores[core].owner.load(std::memory_order_relaxed));
+    release_after(owner != kNoThread ? &t_.threads[owner] : nullptr, core, ended);
   }
 
   // By the thread that owns `core`: if another thread is READY, queues the caller behind it and
@@ -185,8 +184,8 @@ class Ledger : public ThreadSearch<W, Os> {
     }
     for (CoreIndex core = 0; core < t_.n_cores; ++core) {
       // A grant whose wake-up is missing.
-      std::uint32_t owner = t_.cores[core].owner.load(std::memory_order_acquire);
-      if (owner && !(owner & kClaimedCore)) os_.wake(t_.threads[owner - 1]);
+      ThreadIndex owner = thread_of_owner(t_.cores[core].owner.load(std::memory_order_acquire));
+      if (owner != kNoThread) os_.wake(t_.threads[owner]);
       // A queue that nobody was told of.
       if (length(core) == 0) continue;
       announce_queued(core);
@@ -384,7 +383,7 @@ class Ledger : public ThreadSearch<W, Os> {
 
   // Whether `core` serves the process.
   bool serves(CoreIndex core, ProcessIndex process) const {
-    ThreadIndex owner = t_.cores[core].owner.load(std::memory_order_relaxed) - 1;
+    ThreadIndex owner = thread_of_owner(t_.cores[core].owner.load(std::memory_order_relaxed));
     return owner < t_.n_threads && t_.threads[owner].process == process;
   }
 
@@ -399,10 +398,10 @@ class Ledger : public ThreadSearch<W, Os> {
     Nanoseconds waited = context.now - t_.threads[next].ready_ns;
     if (end_visit(left)) return next;
     ProcessIndex own = only_of(left, next);
-    bool turn_is_over = own != kNoProcess && !keeps_turn(context, core, own);
     return seat(core, next, from_neighbours(core, [&](CoreIndex from, std::uint32_t more) {
                   Nanoseconds least = more < 3 ? kMuchLonger * age : age;
-                  ProcessIndex only = turn_is_over && more >= 3 ? kNoProcess : own;
+                  bool any = more >= 3 && !keeps_turn(context, core, own);
+                  ProcessIndex only = any ? kNoProcess : own;
                   Search search{core, std::max(least, waited + waited / 2), true, false, only};
                   return take_from(context, search, from);
                 }));

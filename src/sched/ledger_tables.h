@@ -8,6 +8,10 @@ namespace roost {
 
 // Owner value, with the claimer's Party, of a core that somebody is serving who does not run on it.
 inline constexpr std::uint32_t kClaimedCore = 0x80000000;
+// kNoThread if the core is free or only claimed.
+inline constexpr ThreadIndex thread_of_owner(std::uint32_t owner) {
+  return owner & kClaimedCore ? kNoThread : owner - 1;
+}
 inline constexpr Party party_of_owner(std::uint32_t owner) { return owner & ~kClaimedCore; }
 
 template <class W>

@@ -9,9 +9,17 @@ namespace {
 
 using Threads = std::vector<ThreadIndex>;
 
+struct Turns : testing::Test {
+  void put(ThreadIndex thread, ProcessIndex process, CoreIndex core) {
+    instance.place(thread, process, core);
+    instance.wake(thread);
+  }
+  LocalInstance instance{{1, 2}, 6, kCoop, 6};
+};
+
 // Two cores of a node, which 0 and 1 of one process have; of the others, a process each, one waits
 // for core 0 and three for core 1, for 10 ms or more.
-struct UnequalQueues : testing::Test {
+struct UnequalQueues : Turns {
   UnequalQueues() {
     occupy(instance);
     for (ThreadIndex t : {3, 4, 5}) {
@@ -22,10 +30,8 @@ struct UnequalQueues : testing::Test {
     instance.os.clock += 10 * kMillisecond;
   }
   void queue_on(CoreIndex core, ThreadIndex thread) {
-    instance.place(thread, static_cast<ProcessIndex>(thread), core);
-    instance.wake(thread);
+    put(thread, static_cast<ProcessIndex>(thread), core);
   }
-  LocalInstance instance{{1, 2}, 6, kCoop, 6};
 };
 
 TEST_F(UnequalQueues, a_thread_that_has_waited_much_longer_in_a_longer_one_goes_first) {
@@ -108,7 +114,7 @@ TEST(Ledger, a_process_alone_on_its_core_gives_way_once_its_quantum_is_over) {
 
 // Two cores, each with a thread of process 0 or, core 1, of `beside`: 0 and 2. Process 0 has a
 // further thread, 1, which waits for core 1; 3 of another process has waited long for core 0.
-struct SplitProcess : testing::Test {
+struct SplitProcess : Turns {
   explicit SplitProcess(ProcessIndex beside = 1) {
     put(0, 0, 0);
     put(2, beside, 1);
@@ -116,11 +122,6 @@ struct SplitProcess : testing::Test {
     instance.os.clock += 10 * kMillisecond;
     put(1, 0, 1);
   }
-  void put(ThreadIndex thread, ProcessIndex process, CoreIndex core) {
-    instance.place(thread, process, core);
-    instance.wake(thread);
-  }
-  LocalInstance instance{{1, 2}, 6, kCoop, 5};
 };
 
 TEST_F(SplitProcess, its_turn_goes_on_with_those_who_wait_for_other_cores) {
