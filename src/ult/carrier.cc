@@ -30,11 +30,10 @@ void announce_sleep(Carrier& carrier) {
   carrier.sleeper.word.announce(carrier.counted_before ? kAsleepFromWork : kAsleep);
 }
 void end_sleep(Carrier& carrier) {
-  if (carrier.sleeper.word.cancel() != kAwake) {
-    if (carrier.counted_before) count_in(carrier);
-  } else if (carrier.counted_before) {
-    carrier.counted = true;  // by the waker
-  }
+  // Else whoever woke it has counted it.
+  if (carrier.sleeper.word.cancel() == kAsleepFromWork)
+    active_carriers.fetch_add(1, std::memory_order_relaxed);
+  carrier.counted |= carrier.counted_before;
   carrier.counted_before = false;
 }
 
