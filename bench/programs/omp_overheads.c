@@ -221,9 +221,20 @@ static double nested(long count, int outer, int inner) {
   return 0;
 }
 
+#ifdef OWN_THREADS
+// Each member has its own: a runtime with lighter members gives each a thread, all through the
+// program.
+static long own_sum;
+#pragma omp threadprivate(own_sum)
+static inline void touch(void) { ++own_sum; }
+#else
+static inline void touch(void) { __asm__ volatile("" ::: "memory"); }
+#endif
+
 static double wide_barrier(long count, int size, int b) {
 #pragma omp parallel num_threads(size)
   for (long i = 0; i < count; ++i) {
+    touch();
 #pragma omp barrier
   }
   return 0.0 * b;
@@ -232,34 +243,10 @@ static double wide_barrier(long count, int size, int b) {
 static double wide_parallel(long count, int size, int b) {
   for (long i = 0; i < count; ++i) {
 #pragma omp parallel num_threads(size)
-    __asm__ volatile("" ::: "memory");
+    touch();
   }
   return 0.0 * b;
 }
-
-#ifdef OWN_THREADS
-// Each member has its own: a runtime with lighter members gives each a thread, all through the
-// program.
-static long own_sum;
-#pragma omp threadprivate(own_sum)
-
-static double own_barrier(long count, int size, int b) {
-#pragma omp parallel num_threads(size)
-  for (long i = 0; i < count; ++i) {
-    ++own_sum;
-#pragma omp barrier
-  }
-  return 0.0 * b;
-}
-
-static double own_parallel(long count, int size, int b) {
-  for (long i = 0; i < count; ++i) {
-#pragma omp parallel num_threads(size)
-    ++own_sum;
-  }
-  return 0.0 * b;
-}
-#endif
 
 static const struct construct {
   const char* name;
@@ -267,10 +254,10 @@ static const struct construct {
   int a, b;
 } constructs[] = {
 #ifdef OWN_THREADS
-    {"own-parallel-4", own_parallel, 4, 0},
-    {"own-parallel-8", own_parallel, 8, 0},
-    {"own-barrier-4", own_barrier, 4, 0},
-    {"own-barrier-8", own_barrier, 8, 0},
+    {"own-parallel-4", wide_parallel, 4, 0},
+    {"own-parallel-8", wide_parallel, 8, 0},
+    {"own-barrier-4", wide_barrier, 4, 0},
+    {"own-barrier-8", wide_barrier, 8, 0},
 #else
     {"parallel", parallel, 0, 0},
     {"for", loop, 0, 0},
