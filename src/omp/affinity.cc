@@ -241,9 +241,27 @@ std::size_t get_affinity_format(char* buffer, std::size_t size) {
   return copy(buffer, size, format, strlen(format));
 }
 
+namespace {
+
+// Who the member is from one region to the next: a team's master is the thread that opened it, the
+// others are named by that, their level and number.
+std::uint64_t name_of(const Member& member) {
+  constexpr std::uint64_t kMix = 0x9e37'79b9'7f4a'7c15u;
+  std::uint64_t name = 0;
+  const Member* at = &member;
+  for (; at->team->opener; at = at->team->opener) {
+    if (at->number == 0) continue;
+    name = (name ^ (std::uint64_t{at->team->level} << 32 | at->number)) * kMix;
+    name ^= name >> 29;
+  }
+  name = (name ^ static_cast<std::uint64_t>(at->gtid)) * kMix;
+  return (name ^ name >> 29) | 1;
+}
+
+}  // namespace
+
 void display_affinity_of(const Member& member) {
-  // Again when the opener's region has another level or size, as with libomp. By the opener and the
-  // member's number: teams are used again by others.
+  // Again when who it is was last in a region of another level or size, as with libomp.
   struct Shown {
     std::atomic<std::uint64_t> who;  // 0: nobody
     std::atomic<std::uint64_t> where;
@@ -251,10 +269,9 @@ void display_affinity_of(const Member& member) {
   constexpr unsigned kTable = 1 << 16, kTries = 64;
   static constinit Shown shown[kTable] = {};
   const Team& team = *member.team;
-  auto opener = static_cast<std::uint64_t>(team.opener ? team.opener->gtid : member.gtid) + 1;
-  std::uint64_t who = opener << 32 | member.number;
+  std::uint64_t who = name_of(member);
   std::uint64_t where = std::uint64_t{team.level} << 32 | team.size;
-  std::uint64_t first = (who * 0x9e3779b97f4a7c15u) >> 48;
+  std::uint64_t first = who >> 48;
   for (unsigned i = 0; i < kTries; ++i) {
     Shown& slot = shown[(first + i) % kTable];
     std::uint64_t found = 0;

@@ -9,6 +9,8 @@ namespace {
 Icvs& icvs() { return self().task->icvs; }
 
 constexpr std::uint32_t kMonotonic = 0x8000'0000;
+// Kinds of LLVM's own (kmp_sched_t).
+constexpr std::uint32_t kTrapezoidal = 101, kStaticSteal = 102;
 
 }  // namespace
 
@@ -46,17 +48,21 @@ ROOST_EXPORT int omp_get_nested() {
 
 ROOST_EXPORT void omp_set_schedule(std::uint32_t kind, int chunk) {
   std::uint32_t plain = kind & ~kMonotonic;
+  bool trapezoidal = plain == kTrapezoidal;
+  if (trapezoidal) plain = static_cast<std::uint32_t>(Schedule::guided);
+  if (plain == kStaticSteal) plain = static_cast<std::uint32_t>(Schedule::dynamic);
   if (plain < 1 || plain > 4) return;
   Icvs& own = icvs();
   own.schedule = static_cast<Schedule>(plain);
   own.monotonic = kind & kMonotonic;
+  own.trapezoidal = trapezoidal;
   own.chunk = chunk > 0 && own.schedule != Schedule::automatic ? chunk : 0;
 }
 ROOST_EXPORT void omp_get_schedule(std::uint32_t* kind, int* chunk) {
   const Icvs& own = icvs();
-  *kind = static_cast<std::uint32_t>(own.schedule) | (own.monotonic ? kMonotonic : 0);
-  bool counted = own.schedule == Schedule::dynamic || own.schedule == Schedule::guided;
-  *chunk = own.chunk ? static_cast<int>(own.chunk) : counted;
+  std::uint32_t plain = own.trapezoidal ? kTrapezoidal : static_cast<std::uint32_t>(own.schedule);
+  *kind = plain | (own.monotonic ? kMonotonic : 0);
+  *chunk = own.chunk ? static_cast<int>(own.chunk) : own.schedule != Schedule::static_;
 }
 
 ROOST_EXPORT int omp_get_cancellation() { return settings().cancellation; }

@@ -139,6 +139,7 @@ void read_schedule(Settings& set) {
                if (!parse::schedule(text, value)) return false;
                set.initial.schedule = value.kind;
                set.initial.monotonic = value.monotonic;
+               set.initial.trapezoidal = value.trapezoidal;
                set.initial.chunk = value.chunk;
                return true;
              });
@@ -190,45 +191,55 @@ void read_stacks(Settings& set) {
                                   std::memory_order_relaxed);
 }
 
-void read_waiting(Settings& set) {
-  constexpr Nanoseconds kActive = 200'000'000;
-  auto wait_value = [](const char* name) { return set_by_roost(name) ? nullptr : value_of(name); };
-  auto set_limit = [](std::int64_t limit) {
-    ult::patience_limit.store(static_cast<Nanoseconds>(limit), std::memory_order_relaxed);
-  };
+const char* wait_value(const char* name) { return set_by_roost(name) ? nullptr : value_of(name); }
+void set_limit(std::int64_t limit) {
+  ult::patience_limit.store(static_cast<Nanoseconds>(limit), std::memory_order_relaxed);
+}
+bool read_blocktime() {
   std::int64_t blocktime = 0;
-  if (read_text("KMP_BLOCKTIME", wait_value("KMP_BLOCKTIME"), "milliseconds, or infinite",
-                [&](const char* text) { return parse::duration(text, blocktime); })) {
-    set_limit(blocktime);
-  } else if (const char* text = wait_value("GOMP_SPINCOUNT")) {
-    // A number of turns of a loop we do not have; zero is clear.
-    std::int64_t turns = 0;
-    if (parse::integer(text, 0, 0, turns)) set_limit(0);
-  }
+  bool said = read_text("KMP_BLOCKTIME", wait_value("KMP_BLOCKTIME"), "milliseconds, or infinite",
+                        [&](const char* text) { return parse::duration(text, blocktime); });
+  if (said) set_limit(blocktime);
+  return said;
+}
+
+void read_waiting(Settings& set) {
+  // A number of turns of a loop we do not have; zero is clear.
+  const char* spins = wait_value("GOMP_SPINCOUNT");
+  std::int64_t turns = 0;
+  if (!read_blocktime() && spins && parse::integer(spins, 0, 0, turns)) set_limit(0);
   read_text("OMP_WAIT_POLICY", wait_value("OMP_WAIT_POLICY"), "active or passive",
             [&](const char* text) {
               int index = 0;
               if (!parse::word(text, "active\0passive\0", index)) return false;
               set.wait = index == 0 ? Settings::Wait::active : Settings::Wait::passive;
               // How long is said more exactly by KMP_BLOCKTIME.
-              if (!wait_value("KMP_BLOCKTIME")) set_limit(index == 0 ? kActive : 0);
+              if (!wait_value("KMP_BLOCKTIME")) set_limit(index == 0 ? kActivePatience : 0);
               return true;
             });
+}
+
+void read_offload(Settings& set) {
+  auto offload = Settings::Offload::optional;
+  read_value("OMP_TARGET_OFFLOAD", "mandatory, disabled or default", [&](const char* text) {
+    int index = 0;
+    if (!parse::word(text, "default\0mandatory\0disabled\0", index)) return false;
+    offload = static_cast<Settings::Offload>(index);
+    return true;
+  });
+  set.offload.store(offload, std::memory_order_relaxed);
 }
 
 void read_rest(Settings& set) {
   read_boolean("OMP_CANCELLATION", set.cancellation);
   read_integer("OMP_DEFAULT_DEVICE", 0, kNotNegative, set.initial.default_device);
   read_integer("OMP_MAX_TASK_PRIORITY", 0, kNotNegative, set.max_task_priority);
-  read_value("OMP_TARGET_OFFLOAD", "mandatory, disabled or default", [&](const char* text) {
-    int index = 0;
-    if (!parse::word(text, "default\0mandatory\0disabled\0", index)) return false;
-    set.offload = static_cast<Settings::Offload>(index);
-    return true;
-  });
+  read_boolean("KMP_ENABLE_TASK_THROTTLING", set.task_throttling);
+  read_offload(set);
   // The host is no device to offload to, until the program says so.
   constexpr std::int32_t kInvalidDevice = -4;  // omp_invalid_device
-  if (set.offload == Settings::Offload::mandatory) set.initial.default_device = kInvalidDevice;
+  if (set.offload.load(std::memory_order_relaxed) == Settings::Offload::mandatory)
+    set.initial.default_device = kInvalidDevice;
   read_value("OMP_DISPLAY_ENV", "true, false or verbose", [&](const char* text) {
     int index = 0;
     bool show = false;
@@ -273,6 +284,7 @@ void read_rest(Settings& set) {
 // leaving them out changes no result.
 constexpr const char* kKnown[] = {"KMP_BLOCKTIME",
                                   "KMP_STACKSIZE",
+                                  "KMP_ENABLE_TASK_THROTTLING",
                                   "KMP_ALL_THREADS",
                                   "KMP_DEVICE_THREAD_LIMIT",
                                   "KMP_TEAMS_THREAD_LIMIT",
@@ -355,6 +367,28 @@ const Settings& settings() {
       display_environment(the_settings.display_env == Settings::Show::verbose);
   }
   return the_settings;
+}
+
+void set_defaults(const char* list, std::size_t length) {
+  ult::SpinGuard guard(lock);
+  while (length) {
+    const void* bar = memchr(list, '|', length);
+    std::size_t piece =
+        bar ? static_cast<std::size_t>(static_cast<const char*>(bar) - list) : length;
+    Text<512> name, value;
+    if (const void* equals = memchr(list, '=', piece)) {
+      auto before = static_cast<std::size_t>(static_cast<const char*>(equals) - list);
+      name.append(list, before);
+      value.append(list + before + 1, piece - before - 1);
+      setenv(name.c_str(), value.c_str(), 1);
+    }
+    piece += bar != nullptr;
+    list += piece;
+    length -= piece;
+  }
+  if (!read.load(std::memory_order_relaxed)) return;
+  read_offload(the_settings);
+  read_blocktime();
 }
 
 void settings_after_fork() { lock.reset(); }

@@ -104,7 +104,8 @@ void display_environment(bool verbose) {
   line(page, "OMP_DISPLAY_AFFINITY", set.display_affinity);
   line(page, "OMP_AFFINITY_FORMAT", static_cast<const char*>(format));
   allocator(page, set.initial.allocator);
-  line(page, "OMP_TARGET_OFFLOAD", kOffload[static_cast<unsigned>(set.offload)]);
+  line(page, "OMP_TARGET_OFFLOAD",
+       kOffload[static_cast<unsigned>(set.offload.load(std::memory_order_relaxed))]);
   line(page, "OMP_TOOL", set.tool ? "enabled" : "disabled");
   line(page, "OMP_TOOL_LIBRARIES", set.tool_libraries ? set.tool_libraries : "");
   line(page, "OMP_TOOL_VERBOSE_INIT", set.tool_verbose ? set.tool_verbose : "disabled");

@@ -146,6 +146,11 @@ bool schedule(const char* text, ScheduleValue& value) {
     found.kind = Schedule::guided;
   } else if (cursor.name("auto")) {
     found.kind = Schedule::automatic;
+  } else if (cursor.name("trapezoidal")) {
+    found.kind = Schedule::guided;
+    found.trapezoidal = true;
+  } else if (cursor.name("static_steal")) {
+    found.kind = Schedule::dynamic;
   } else {
     return false;
   }

@@ -28,9 +28,11 @@ bool binds(const char* text, Bind* values, int room, int& count);
 struct ScheduleValue {
   Schedule kind = Schedule::static_;
   bool monotonic = false;
+  bool trapezoidal = false;
   std::int64_t chunk = 0;
 };
-// OMP_SCHEDULE: [monotonic:|nonmonotonic:]kind[,chunk]
+// OMP_SCHEDULE: [monotonic:|nonmonotonic:]kind[,chunk]. Of LLVM's own kinds, trapezoidal is guided
+// here and static_steal dynamic.
 bool schedule(const char* text, ScheduleValue& value);
 
 // One word of several, separated by null bytes and ended by two; its index.

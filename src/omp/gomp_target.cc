@@ -20,7 +20,9 @@ constexpr int kHostBecauseOfIf = -2;  // or because the program says omp_initial
 
 // Mandatory offload forbids what falls back to the host, not what the program wants there.
 void require_host_allowed(int device, const char* construct) {
-  if (settings().offload != Settings::Offload::mandatory || device == kHostBecauseOfIf) return;
+  if (settings().offload.load(std::memory_order_relaxed) != Settings::Offload::mandatory ||
+      device == kHostBecauseOfIf)
+    return;
   if (device == kDeviceOfIcv) device = self().task->icvs.default_device;
   if (device == omp_get_initial_device()) return;
   Text<256> text("roost: OMP_TARGET_OFFLOAD is MANDATORY, but there is no device for ");

@@ -22,7 +22,8 @@ struct Icvs {
   std::int64_t chunk = 0;  // run-sched-var; 0: the schedule's own
   Schedule schedule = Schedule::static_;
   bool monotonic = false;
-  bool dynamic = false;  // dyn-var
+  bool trapezoidal = false;  // LLVM's kind of that name, which is `guided` here
+  bool dynamic = false;      // dyn-var
   Bind bind = Bind::no;
   std::uintptr_t allocator = 1;  // def-allocator-var: omp_default_mem_alloc
 };
@@ -41,10 +42,12 @@ struct Settings {
   bool cancellation = false;           // OMP_CANCELLATION
   std::int32_t max_task_priority = 0;  // OMP_MAX_TASK_PRIORITY
   enum class Wait : std::uint8_t { unset, active, passive } wait = Wait::unset;
-  enum class Offload : std::uint8_t { optional, mandatory, disabled } offload = Offload::optional;
+  enum class Offload : std::uint8_t { optional, mandatory, disabled };
+  std::atomic<Offload> offload = Offload::optional;                            // OMP_TARGET_OFFLOAD
   enum class Show : std::uint8_t { no, yes, verbose } display_env = Show::no;  // OMP_DISPLAY_ENV
   bool display_affinity = false;         // OMP_DISPLAY_AFFINITY
   bool warnings = true;                  // KMP_WARNINGS
+  bool task_throttling = true;           // KMP_ENABLE_TASK_THROTTLING: queues have a limit
   bool tool = true;                      // OMP_TOOL: one may be active (omp/ompt_start.cc)
   const char* tool_libraries = nullptr;  // OMP_TOOL_LIBRARIES
   const char* tool_verbose = nullptr;    // OMP_TOOL_VERBOSE_INIT
@@ -54,8 +57,16 @@ struct Settings {
   std::int32_t os_levels = -1;
 };
 
+// How long who waits polls under OMP_WAIT_POLICY=active.
+inline constexpr std::uint64_t kActivePatience = 200'000'000;  // ns
+
 // Read from the environment at the first call, which may come before any constructor. Any thread.
 const Settings& settings();
+
+// kmp_set_defaults(): sets variables of the environment, given as NAME=VALUE with | between them.
+// In time before the first use of the runtime; later, only OMP_TARGET_OFFLOAD and KMP_BLOCKTIME
+// have an effect. Not while another thread uses the environment (setenv(3)).
+void set_defaults(const char* list, std::size_t length);
 
 // What the environment decides at first and omp_set_num_teams() and omp_set_teams_thread_limit()
 // later, for the whole device; 0: nothing.

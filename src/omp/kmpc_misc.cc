@@ -23,12 +23,27 @@ void write_message(Text<1024>& text, const char* message, std::size_t length) {
   ult::kernel::write_error(text.c_str(), text.length());
 }
 
-// To clang's programs.
-void say(const char* kind, const char* message, const char* where) {
-  Text<1024> text("roost: ");
-  text << kind << " directive";
-  if (where && *where) text << " at " << where;
-  if (!message) text << " encountered";
+// The `index`-th part of what lies between semicolons.
+void append_part(Text<1024>& text, const char* source, int index) {
+  while (index > 0 && *source) index -= *source++ == ';';
+  const char* end = strchr(source, ';');
+  text.append(source, end ? static_cast<std::size_t>(end - source) : strlen(source));
+}
+
+// To clang's programs, in libomp's words, which people look for.
+void say_as_libomp(bool fatal, const char* message, const char* source) {
+  if (!fatal && !settings().warnings) return;
+  Text<1024> text(fatal ? "OMP: Error #282: " : "OMP: Warning #283: ");
+  if (source && *source) {
+    append_part(text, source, 1);
+    text << ':';
+    append_part(text, source, 3);
+    text << ':';
+    append_part(text, source, 4);
+  } else {
+    text << "unknown";
+  }
+  text << (fatal ? ": Encountered user-directed error" : ": Encountered user-directed warning");
   write_message(text, message, message ? strlen(message) : 0);
 }
 
@@ -76,8 +91,7 @@ ROOST_EXPORT std::uint64_t __kmpc_get_parent_taskid() {
 ROOST_EXPORT void __kmpc_error(Ident* where, int severity, const char* message) {
   constexpr int kFatal = 2;
   ompt::error(severity, message, length_of(message, ~std::size_t{0}), __builtin_return_address(0));
-  const char* source = where ? where->source : nullptr;
-  say(severity == kFatal ? "error" : "warning", message, source);
+  say_as_libomp(severity == kFatal, message, where ? where->source : nullptr);
   if (severity == kFatal) std::exit(1);
 }
 ROOST_EXPORT void GOMP_warning(const char* message, std::size_t length) {

@@ -76,7 +76,7 @@ ROOST_EXPORT bool __kmpc_omp_has_task_team(std::int32_t) { return false; }
 ROOST_EXPORT void** __kmpc_omp_get_target_async_handle_ptr(std::int32_t) { return nullptr; }
 // The same: disabled, default, mandatory.
 ROOST_EXPORT int __kmpc_get_target_offload() {
-  switch (settings().offload) {
+  switch (settings().offload.load(std::memory_order_relaxed)) {
     case Settings::Offload::disabled:
       return 0;
     case Settings::Offload::mandatory:

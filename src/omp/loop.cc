@@ -73,14 +73,14 @@ void set_handout(LoopState& loop, Schedule schedule, std::uint64_t chunk, std::u
   loop.next = 0;  // it has not been handed out
 }
 
-// What it is to a tool.
-ompt::Work work_of(const LoopPlan& plan, Schedule schedule) {
+// What it is to a tool. Guided, a team of one has one chunk.
+ompt::Work work_of(const LoopPlan& plan, Schedule schedule, std::uint32_t size) {
   if (plan.work != ompt::Work::loop) return plan.work;
   switch (schedule) {
     case Schedule::dynamic:
       return ompt::Work::loop_dynamic;
     case Schedule::guided:
-      return ompt::Work::loop_guided;
+      return size > 1 ? ompt::Work::loop_guided : ompt::Work::loop_static;
     default:
       return ompt::Work::loop_static;
   }
@@ -140,7 +140,8 @@ void begin_loop(Member& member, const LoopPlan& plan) {
   }
   Decision by = plan.runtime ? decide(member, loop.workshare, plan.unit)
                              : Decision{plan.schedule, plan.chunk};
-  if (ompt::on()) ompt::work_begins(member, work_of(plan, by.schedule), plan.trip);
+  if (ompt::on())
+    ompt::work_begins(member, work_of(plan, by.schedule, member.team->size), plan.trip);
   // Blocks end where a unit does.
   if (plan.unit > 1 && !by.chunk && by.schedule != Schedule::dynamic && plan.trip) {
     std::uint64_t share = (plan.trip - 1) / team.size + 1;

@@ -130,7 +130,9 @@ int get_state(std::uint64_t* wait_id) {
   const Member* member = has_tool() ? current_member() : nullptr;
   if (wait_id) *wait_id = member ? member->tool.wait_id : 0;
   if (member) return static_cast<int>(member->tool.state);
-  return static_cast<int>(thread_data() ? State::idle : State::undefined);
+  // A thread that has not met OpenMP yet is at serial work like any initial thread: `undefined` is
+  // for those that are no threads of the program's.
+  return static_cast<int>(thread_data() ? State::idle : State::work_serial);
 }
 
 int get_parallel_info(int level, Data** parallel, int* size) {
@@ -212,13 +214,14 @@ const Named kFunctions[] = {
 
 }  // namespace
 
-// A thread takes numbers by the thousand.
+// A thread's numbers have its own in front, in the order in which threads first ask, as libomp's
+// do: tools sort events by them.
 std::uint64_t unique_id() {
-  constexpr std::uint64_t kAtATime = 1024;
-  static constinit std::atomic<std::uint64_t> next_block{0};
-  static constinit thread_local std::uint64_t next = 0;
-  if (next % kAtATime == 0) next = next_block.fetch_add(kAtATime, std::memory_order_relaxed);
-  return ++next;
+  constexpr std::uint64_t kOfAThread = std::uint64_t{1} << 48;
+  static constinit std::atomic<std::uint64_t> last_thread{0};
+  static constinit thread_local std::uint64_t last = 0;
+  if (!last) last = last_thread.fetch_add(kOfAThread, std::memory_order_relaxed) + kOfAThread;
+  return ++last;
 }
 
 AnyFunction look_up(const char* name) {

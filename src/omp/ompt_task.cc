@@ -31,8 +31,8 @@ void task_created(Member& member, ExplicitTask& task, const omp::Dependences* de
   task.tool = {};
   task.tool.chunk = member.tool.next_chunk;
   member.tool.next_chunk = {};
-  int flags = flags_of(task) | (undeferred ? kUndeferred : 0);
-  tell_created(member, task.tool.data, flags, dependences != nullptr);
+  task.undeferred |= undeferred;
+  tell_created(member, task.tool.data, flags_of(task), dependences != nullptr);
   if (dependences) tell_dependences(task.tool.data, *dependences);
 }
 

@@ -169,9 +169,10 @@ void execute_task(Member& member, ExplicitTask& task) {
 
 void submit_task(Member& member, ExplicitTask& task, const Dependences* dependences) {
   TaskDeque& deque = deque_of(member);
-  ompt::task_created(member, task, dependences, false);
   bool at_once = runs_in_place(member) && !task.priority;
-  if (dependences || task.detachable || !at_once) {
+  bool counted = dependences || task.detachable || !at_once;
+  ompt::task_created(member, task, dependences, !counted);
+  if (counted) {
     count_task(task);
     ult::happens_before(&task);
     if (dependences && !enter_dependences(member, task, *dependences)) return;

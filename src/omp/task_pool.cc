@@ -216,7 +216,8 @@ bool queue_task(Member& member, ExplicitTask& task) {
   if (__builtin_expect(task.priority > 0, 0)) {
     insert(pool_of(team), task);
   } else if (!deque_of(member).tasks.push(&task)) {
-    return false;
+    if (settings().task_throttling) return false;
+    insert(pool_of(team), task);
   }
   announce(team);
   return true;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "omp/deque.h"
+#include "omp/icv.h"
 #include "omp/task.h"
 #include "omp/team.h"
 #include "ult/spin_lock.h"
@@ -67,7 +68,8 @@ inline bool runs_in_place(Member& member) {
   TaskDeque* deque = member.deque;
   if (!deque) return false;
   const Team& team = *member.team;
-  return team.size == 1 ? !team.level || deque->inlined < kDeepestInline : deque->tasks.full();
+  if (team.size == 1) return !team.level || deque->inlined < kDeepestInline;
+  return deque->tasks.full() && settings().task_throttling;
 }
 
 // The first in_place_begin() of a member, and the end of a task that cannot be used again as it is.

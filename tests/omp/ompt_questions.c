@@ -61,7 +61,7 @@ static void* ask_from_outside(void* argument) {
   ompt_get_proc_id_t proc = (ompt_get_proc_id_t)function("ompt_get_proc_id");
   must_be("the CPU of a thread that OpenMP does not know", proc() == -1, 1);
   ompt_wait_id_t wait;
-  must_be("its state", (unsigned long)get_state(&wait), ompt_state_undefined);
+  must_be("its state", (unsigned long)get_state(&wait), ompt_state_work_serial);
   return argument;
 }
 
@@ -138,13 +138,15 @@ static void states_are_right(void) {
 
 static void numbers_are_unique(void) {
   ompt_get_unique_id_t unique = (ompt_get_unique_id_t)function("ompt_get_unique_id");
+  // The thread's number and one that counts; members may share a thread.
   enum { EACH = 3000, MOST = 64 };
-  static unsigned char seen[MOST * EACH * 4];
+  static unsigned char seen[MOST * 4][MOST * EACH];
 #pragma omp parallel
   for (int i = 0; i < EACH; ++i) {
-    uint64_t id = unique();
-    must_be("a unique number is small", id < sizeof seen, 1);
-    if (id < sizeof seen) must_be("and new", __atomic_exchange_n(&seen[id], 1, 5), 0);
+    uint64_t id = unique(), thread = id >> 48, count = id & 0xffffffffffff;
+    int in_range = thread < MOST * 4 && count < MOST * EACH;
+    must_be("a unique number is a thread's", in_range, 1);
+    if (in_range) must_be("and new", __atomic_exchange_n(&seen[thread][count], 1, 5), 0);
   }
 }
 
