@@ -43,6 +43,7 @@ OpenedInstance open_instance(const std::string& path, bool writable) {
   } else if (status.st_size > 0) {
     result.error = segment_open(segment, path.c_str(), writable);
     if (result.error == 0) result.segment = std::make_unique<MappedSegment>(segment);
+    if (result.error == kSegmentUnfinished) result.error = 0;  // as one that was not begun
   }
   close(lock);
   return result;

@@ -26,7 +26,7 @@ class MappedSegment {
 };
 
 struct OpenedInstance {
-  std::unique_ptr<MappedSegment> segment;  // null on an error, or if the file is empty
+  std::unique_ptr<MappedSegment> segment;  // null on an error, or if nobody finished the file
   int error = 0;                           // -errno or a SegmentError
 };
 

@@ -9,6 +9,7 @@
 
 #include "omp/export.h"
 #include "omp/siblings.h"
+#include "ult/kernel.h"
 
 namespace roost::omp {
 namespace {
@@ -64,16 +65,18 @@ bool is_valid(const timespec& time) {
 // As clock_nanosleep().
 int sleep_for(clockid_t clock, int flags, const timespec* time, timespec* left) {
   ult::Carrier* own = carrier_inside();
-  bool alone = !own || ult::host::with_roost();
-  bool ours = (clock == CLOCK_REALTIME || clock == CLOCK_MONOTONIC) && time && is_valid(*time) &&
-              time->tv_sec < (1L << 32);
-  if (alone || !ours) return sleep_on(clock, flags, time, left);
-  timespec at = *time;
+  timespec at;
+  bool alone = !own || ult::host::with_roost() || !time ||
+               ult::kernel::read_own_memory(reinterpret_cast<std::uintptr_t>(time), &at,
+                                            sizeof at) != sizeof at;
+  bool ours = !alone && (clock == CLOCK_REALTIME || clock == CLOCK_MONOTONIC) && is_valid(at) &&
+              at.tv_sec < (1L << 32);
+  if (!ours) return sleep_on(clock, flags, time, left);
   if (!(flags & TIMER_ABSTIME)) {
     clock = CLOCK_MONOTONIC;
     timespec now;
     clock_gettime(clock, &now);
-    at = {now.tv_sec + time->tv_sec, now.tv_nsec + time->tv_nsec};
+    at = {now.tv_sec + at.tv_sec, now.tv_nsec + at.tv_nsec};
     if (at.tv_nsec >= kSecond) at = {at.tv_sec + 1, at.tv_nsec - kSecond};
   }
   int error = sleep_beside_siblings(*own, clock, at);

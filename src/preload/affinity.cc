@@ -1,5 +1,6 @@
 // Affinity calls are hints (USF section 4.3.2): stored, returned when asked for, never applied; and
 // CPU counts answer with the cores of the instance, so that pools size themselves to what they get.
+// As the kernel's masks, a hint goes to children and to the images they execute.
 #include "preload/affinity.h"
 
 #include <errno.h>
@@ -9,9 +10,12 @@
 
 #include "preload/process.h"
 #include "preload/wait.h"
+#include "topo/cpulist.h"
 
 namespace roost {
 namespace {
+
+constexpr char kHintVariable[] = "ROOST_AFFINITY=";
 
 Thread* by_pid(pid_t pid) {
   if (pid == 0 || pid == self.tid) return this_thread();
@@ -20,10 +24,14 @@ Thread* by_pid(pid_t pid) {
 
 long instance_cores() { return runtime_segment().header->n_cores; }
 
-// The kernel refuses a mask without a CPU it has.
+// The kernel refuses a mask without a CPU it has, and memory that is not there.
 int store_hint(Thread* t, std::size_t bytes, const void* set) {
   CpuSet mask;
-  memcpy(&mask, set, bytes < sizeof mask ? bytes : sizeof mask);
+  std::size_t size = bytes < sizeof mask ? bytes : sizeof mask;
+  if (os::read_own_memory(reinterpret_cast<std::uintptr_t>(set), &mask, size) !=
+      static_cast<long>(size)) {
+    return EFAULT;
+  }
   long cpus = real::sysconf(_SC_NPROCESSORS_CONF);
   bool any = false;
   for (long cpu = 0; cpu < cpus && cpu < 1024; ++cpu) any |= mask.words[cpu / 64] >> (cpu % 64) & 1;
@@ -33,13 +41,21 @@ int store_hint(Thread* t, std::size_t bytes, const void* set) {
   return 0;
 }
 
-int load_hint(const Thread* t, std::size_t bytes, void* set) {
+// How many bytes the kernel writes, or -errno: it looks at the size and the memory.
+long load_hint(const Thread* t, std::size_t bytes, void* set) {
+  long written = os::raw_syscall(SYS_sched_getaffinity, 0, static_cast<long>(bytes), os::arg(set));
+  if (written < 0) return written;
   CpuSet mask = t && t->has_affinity_hint ? t->affinity_hint : runtime_cpus();
-  // As the kernel: room for every possible CPU, in whole words.
-  std::size_t needed = static_cast<std::size_t>(real::sysconf(_SC_NPROCESSORS_CONF) + 7) / 8;
-  if (bytes < needed || bytes % sizeof(long) != 0) return EINVAL;
-  memset(set, 0, bytes);
-  memcpy(set, &mask, bytes < sizeof mask ? bytes : sizeof mask);
+  auto size = static_cast<std::size_t>(written);
+  memcpy(set, &mask, size < sizeof mask ? size : sizeof mask);
+  return written;
+}
+
+// As libc's wrappers, which clear what the kernel does not write. 0 or a positive errno value.
+int load_whole(const Thread* t, std::size_t bytes, cpu_set_t* set) {
+  long written = load_hint(t, bytes, set);
+  if (written < 0) return static_cast<int>(-written);
+  memset(reinterpret_cast<char*>(set) + written, 0, bytes - static_cast<std::size_t>(written));
   return 0;
 }
 
@@ -59,8 +75,44 @@ int set_affinity_hint(pid_t pid, std::size_t bytes, const void* set) {
   return t ? store_hint(t, bytes, set) : 0;
 }
 
-int get_affinity_hint(pid_t pid, std::size_t bytes, void* set) {
+long get_affinity_hint(pid_t pid, std::size_t bytes, void* set) {
   return load_hint(by_pid(pid), bytes, set);
+}
+
+void inherit_affinity_hint(char** environment) {
+  for (char** entry = environment; *entry; ++entry) {
+    if (strncmp(*entry, kHintVariable, sizeof kHintVariable - 1) != 0) continue;
+    CpuSet mask;
+    ErrorText error;
+    Thread* t = this_thread();
+    if (t && parse_cpulist(*entry + sizeof kHintVariable - 1, mask, error) == 0 && mask.count()) {
+      t->affinity_hint = mask;
+      t->has_affinity_hint = true;
+    }
+    // The program does not see it.
+    for (char** later = entry; (*later = later[1]); ++later) {
+    }
+    return;
+  }
+}
+
+HintVariable::HintVariable() {
+  const Thread* t = runtime_active() ? this_thread() : nullptr;
+  if (t && t->has_affinity_hint) text_ << kHintVariable << format_cpulist(t->affinity_hint).c_str();
+}
+
+std::size_t HintVariable::room(char* const* environment) const {
+  std::size_t count = 2;
+  while (*environment++) ++count;
+  return count;
+}
+
+char* const* HintVariable::put_before(char* const* environment, char** room) {
+  room[0] = const_cast<char*>(text_.c_str());
+  std::size_t count = 1;
+  for (; *environment; ++environment) room[count++] = *environment;
+  room[count] = nullptr;
+  return room;
 }
 
 static int set_by_pid(pid_t pid, size_t bytes, const cpu_set_t* set) {
@@ -70,7 +122,7 @@ static int set_by_pid(pid_t pid, size_t bytes, const cpu_set_t* set) {
 }
 static int get_by_pid(pid_t pid, size_t bytes, cpu_set_t* set) {
   if (!affinity_is_ours(pid)) return real::sched_getaffinity(pid, bytes, set);
-  int error = get_affinity_hint(pid, bytes, set);
+  int error = load_whole(by_pid(pid), bytes, set);
   return error ? fail(error) : 0;
 }
 static int set_by_handle(pthread_t handle, size_t bytes, const cpu_set_t* set) {
@@ -79,7 +131,7 @@ static int set_by_handle(pthread_t handle, size_t bytes, const cpu_set_t* set) {
 }
 static int get_by_handle(pthread_t handle, size_t bytes, cpu_set_t* set) {
   Thread* t = runtime_active() ? find_thread(handle) : nullptr;
-  return t ? load_hint(t, bytes, set) : real::pthread_getaffinity_np(handle, bytes, set);
+  return t ? load_whole(t, bytes, set) : real::pthread_getaffinity_np(handle, bytes, set);
 }
 
 #if defined(__x86_64__)

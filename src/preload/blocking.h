@@ -39,6 +39,16 @@ inline bool asks_to_wait(const timespec* timeout) {
   return valid(timeout) && timeout->tv_sec >= 0 && (timeout->tv_sec | timeout->tv_nsec) != 0;
 }
 
+// The same for calls that libc hands to the kernel without looking at the time itself, which may
+// not be in memory at all.
+inline bool asks_kernel_to_wait(const timespec* timeout) {
+  timespec time;
+  if (!timeout) return true;
+  return os::read_own_memory(reinterpret_cast<std::uintptr_t>(timeout), &time, sizeof time) ==
+             sizeof time &&
+         asks_to_wait(&time);
+}
+
 inline constexpr long kWouldWait = LONG_MIN;
 
 // After a call on `fd` that was thought not to wait. The core is gone if it did, for long and while

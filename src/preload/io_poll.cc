@@ -181,7 +181,7 @@ ROOST_EXPORT int epoll_pwait2(int fd, epoll_event* events, int count, const time
   sigset_t copy;
   const sigset_t* mask = wait_mask(asked, copy);
   auto call = [&] { return real_epoll_pwait2(fd, events, count, timeout, mask); };
-  if (!asks_to_wait(timeout)) return call();
+  if (!asks_kernel_to_wait(timeout)) return call();
   return poll_or_wait(
       mask, [&] { return attempt_epoll(fd, events, count, mask); }, call);
 }

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "preload/affinity.h"
 #include "preload/blas.h"
 #include "preload/config.h"
 #include "preload/errand.h"
@@ -21,6 +22,7 @@
 
 extern "C" int __cxa_atexit(void (*)(void*), void*, void*);
 extern "C" int __cxa_at_quick_exit(void (*)(void*), void*);
+extern "C" __attribute__((weak)) void __tsan_init();
 
 namespace roost {
 namespace {
@@ -48,6 +50,21 @@ void after_fork_in_child() {
   threads_after_fork();
 }
 
+// Its checks know libc's locks and threads by being asked first, where Roost is.
+bool runs_under_thread_sanitizer(char** environment) {
+  if (!&__tsan_init) return false;
+  constexpr char kManaged[] = "ROOST_INSTANCE=";
+  for (; environment && *environment; ++environment)
+    if (strncmp(*environment, kManaged, sizeof kManaged - 1) == 0) {
+      constexpr char kSaid[] =
+          "roost: a program built for ThreadSanitizer runs unmanaged; its races could not be told "
+          "from Roost's locks\n";
+      os::write(2, kSaid, sizeof kSaid - 1);
+      break;
+    }
+  return true;
+}
+
 void complain(const char* instance, const char* why) {
   Text<1536> text("roost: cannot join instance '");
   text.append(instance, kInstanceNameBytes);
@@ -56,6 +73,7 @@ void complain(const char* instance, const char* why) {
 }
 
 __attribute__((constructor(101))) void start(int, char**, char** environment) {
+  if (runs_under_thread_sanitizer(environment)) return;
   static constinit SegmentConfig config{};
   PolicyFileError refused;
   ConfigResult found = read_config(environment, config, refused);
@@ -71,6 +89,7 @@ __attribute__((constructor(101))) void start(int, char**, char** environment) {
              error == kSegmentPolicyMismatch ? runtime_refusal() : segment_error(error));
     return;
   }
+  inherit_affinity_hint(environment);
   nudges_start();
 }
 
@@ -105,10 +124,20 @@ void ExecScope::unpin_child() {
   os::set_affinity(0, &runtime_cpus(), sizeof(CpuSet));
 }
 
+// exec(environment) in ExecScope, and a spawn; the new image finds the affinity hint.
+template <class Exec>
+int exec_with(char* const* environment, Exec&& exec) {
+  return with_affinity_hint(environment, [&](char* const* handed_on) {
+    ExecScope scope;
+    return exec(handed_on);
+  });
+}
 template <class Call>
-int spawn(Call&& call) {
+int spawn(char* const* environment, Call&& call) {
   AsTheProgramBelieves signals;
-  return make_child(call);
+  return with_affinity_hint(environment, [&](char* const* handed_on) {
+    return make_child([&] { return call(handed_on); });
+  });
 }
 
 // The arguments of execl and its kind as an array; the list is on the caller's stack.
@@ -176,30 +205,28 @@ bool pid_in_instance(pid_t pid) {
   return false;
 }
 
+// Programs built for AddressSanitizer end where another library comes before its runtime, unless
+// this says otherwise. Their own function of the name comes first.
+ROOST_EXPORT const char* __asan_default_options() { return "verify_asan_link_order=0"; }
+
 ROOST_EXPORT int execve(const char* path, char* const* argv, char* const* envp) noexcept {
-  ExecScope scope;
-  return real::execve(path, argv, envp);
+  return exec_with(envp, [&](auto* e) { return real::execve(path, argv, e); });
 }
 ROOST_EXPORT int execv(const char* path, char* const* argv) noexcept {
-  ExecScope scope;
-  return real::execve(path, argv, environ);
+  return execve(path, argv, environ);
 }
 ROOST_EXPORT int execvp(const char* file, char* const* argv) noexcept {
-  ExecScope scope;
-  return real::execvpe(file, argv, environ);
+  return exec_with(environ, [&](auto* e) { return real::execvpe(file, argv, e); });
 }
 ROOST_EXPORT int execvpe(const char* file, char* const* argv, char* const* envp) noexcept {
-  ExecScope scope;
-  return real::execvpe(file, argv, envp);
+  return exec_with(envp, [&](auto* e) { return real::execvpe(file, argv, e); });
 }
 ROOST_EXPORT int fexecve(int fd, char* const* argv, char* const* envp) noexcept {
-  ExecScope scope;
-  return real::fexecve(fd, argv, envp);
+  return exec_with(envp, [&](auto* e) { return real::fexecve(fd, argv, e); });
 }
 ROOST_EXPORT int execveat(int fd, const char* path, char* const* argv, char* const* envp,
                           int flags) noexcept {
-  ExecScope scope;
-  return real::execveat(fd, path, argv, envp, flags);
+  return exec_with(envp, [&](auto* e) { return real::execveat(fd, path, argv, e, flags); });
 }
 ROOST_EXPORT int execl(const char* path, const char* first, ...) noexcept {
   va_list list;
@@ -230,13 +257,15 @@ ROOST_EXPORT int posix_spawn(pid_t* pid, const char* path,
                              const posix_spawn_file_actions_t* actions,
                              const posix_spawnattr_t* attributes, char* const* argv,
                              char* const* envp) {
-  return spawn([&] { return real::posix_spawn(pid, path, actions, attributes, argv, envp); });
+  return spawn(envp,
+               [&](auto* e) { return real::posix_spawn(pid, path, actions, attributes, argv, e); });
 }
 ROOST_EXPORT int posix_spawnp(pid_t* pid, const char* file,
                               const posix_spawn_file_actions_t* actions,
                               const posix_spawnattr_t* attributes, char* const* argv,
                               char* const* envp) {
-  return spawn([&] { return real::posix_spawnp(pid, file, actions, attributes, argv, envp); });
+  return spawn(
+      envp, [&](auto* e) { return real::posix_spawnp(pid, file, actions, attributes, argv, e); });
 }
 
 ROOST_EXPORT void _exit(int status) {

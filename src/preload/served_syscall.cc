@@ -66,10 +66,7 @@ bool affinity(const SystemCall& s, long& result) {
     result = -set_affinity_hint(pid, bytes, reinterpret_cast<void*>(s.c));
     return true;
   }
-  // The kernel returns the bytes it wrote, never more than its own mask.
-  if (bytes > 128) bytes = 128;
-  int error = get_affinity_hint(pid, bytes, reinterpret_cast<void*>(s.c));
-  result = error ? -error : static_cast<long>(bytes);
+  result = get_affinity_hint(pid, bytes, reinterpret_cast<void*>(s.c));
   return true;
 }
 

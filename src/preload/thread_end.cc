@@ -242,8 +242,8 @@ ROOST_EXPORT int pthread_getattr_np(pthread_t handle, pthread_attr_t* attr) noex
   Thread* t = find_thread(handle);
   if (error || !t) return error;
   if (t->detached) pthread_attr_setdetachstate(attr, PTHREAD_CREATE_DETACHED);
-  cpu_set_t cpus;  // libc says where the kernel thread happens to be pinned
-  if (runtime_active() && get_affinity_hint(t->tid, sizeof cpus, &cpus) == 0)
+  cpu_set_t cpus = {};  // libc says where the kernel thread happens to be pinned
+  if (runtime_active() && get_affinity_hint(t->tid, sizeof cpus, &cpus) > 0)
     pthread_attr_setaffinity_np(attr, sizeof cpus, &cpus);
   return 0;
 }

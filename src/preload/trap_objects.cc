@@ -26,7 +26,7 @@ namespace {
 
 // Known by name, so that nobody has to read them: libgomp is also in Python wheels as
 // libgomp-HASH.so.
-constexpr const char* kKnownToWait[] = {"libgomp", "libiomp5", "liburing", "libtsan"};
+constexpr const char* kKnownToWait[] = {"libgomp", "libiomp5", "liburing"};
 // Of larger objects only the name counts: reading them may mean reading them from disk.
 constexpr std::size_t kLargestText = 1 << 20;
 constexpr std::size_t kMostTextInAll = 8 << 20;

@@ -77,7 +77,7 @@ ROOST_EXPORT int semop(int id, sembuf* operations, size_t count) noexcept {
 ROOST_EXPORT int semtimedop(int id, sembuf* operations, size_t count,
                             const timespec* timeout) noexcept {
   auto call = [&] { return real_semtimedop(id, operations, count, timeout); };
-  return asks_to_wait(timeout) ? semaphore_or_wait(id, operations, count, call) : call();
+  return asks_kernel_to_wait(timeout) ? semaphore_or_wait(id, operations, count, call) : call();
 }
 
 ROOST_EXPORT ssize_t mq_receive(mqd_t queue, char* text, size_t bytes, unsigned* priority) {

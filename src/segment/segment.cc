@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -92,6 +93,8 @@ bool terminated(const char* text, std::size_t capacity) {
 // would have computed ourselves.
 int check_header(const Segment& segment) {
   const SegmentHeader& h = *segment.header;
+  // The magic number is written last. A creator holds the file's lock meanwhile.
+  if (h.magic == 0) return kSegmentUnfinished;
   if (h.magic != kMagic) return kSegmentBadMagic;
   if (h.abi_version != kAbiVersion || h.layout_hash != layout_hash()) return kSegmentOtherVersion;
   if (h.n_cores == 0 || h.n_cores > kMaxMaskWords * 64 || h.n_processes != kMaxProcesses ||
@@ -121,6 +124,9 @@ int initialise(int fd, SegmentConfig& config, Segment& segment) {
   if (config.choose_cores) config.choose_cores(config);
   std::uint32_t n_threads = config.n_threads ? config.n_threads : kDefaultThreads;
   SegmentLayout layout = segment_layout(config.n_cores, n_threads);
+  // A file that is too large for the process (ulimit -f) is a signal, not only an error.
+  rlimit largest;
+  if (getrlimit(RLIMIT_FSIZE, &largest) == 0 && largest.rlim_cur < layout.total) return -EFBIG;
   // Truncating first leaves only zeroes, also over the remains of a dead instance.
   if (ftruncate(fd, 0) < 0 || ftruncate(fd, static_cast<off_t>(layout.total)) < 0) return -errno;
   if (int error = map(fd, layout.total, true, segment)) return error;
@@ -215,30 +221,45 @@ int segment_path(char (&path)[kSegmentPathBytes], unsigned uid, const char* inst
   return 0;
 }
 
+namespace {
+
+void unlink_file(const char* path) { os::raw_syscall(SYS_unlinkat, AT_FDCWD, os::arg(path), 0); }
+
+// Maps what the locked file holds, or makes it anew where it is empty or nobody's any more.
+// `created` tells which was tried.
+int join_or_create(int fd, SegmentConfig& config, Segment& segment, bool& created) {
+  std::uint64_t bytes = 0;
+  if (int error = check_file(fd, bytes)) return error;
+  if (bytes > 0) {
+    if (bytes < sizeof(SegmentHeader)) return kSegmentDamaged;
+    if (int error = map(fd, bytes, true, segment)) return error;
+    if (int error = check_header(segment)) return error;
+    resolve(segment);
+    if (segment_in_use(segment)) return 0;
+    segment_unmap(segment);
+  }
+  created = true;
+  return initialise(fd, config, segment);
+}
+
+}  // namespace
+
 int segment_attach(Segment& segment, SegmentConfig& config, ProcessIndex& process) {
   char path[kSegmentPathBytes];
   if (int error = segment_path(path, geteuid(), config.instance)) return error;
-  int fd = open_locked(path, true);
-  if (fd < 0) return fd;
-  std::uint64_t bytes = 0;
-  int error = check_file(fd, bytes);
-  if (error == 0 && bytes == 0) {
-    error = initialise(fd, config, segment);
-  } else if (error == 0) {
-    error = bytes < sizeof(SegmentHeader) ? kSegmentDamaged : map(fd, bytes, true, segment);
-    if (error == 0) error = check_header(segment);
-    if (error == 0) {
-      resolve(segment);
-      if (!segment_in_use(segment)) {
-        segment_unmap(segment);
-        error = initialise(fd, config, segment);
-      }
-    }
+  for (;;) {
+    int fd = open_locked(path, true);
+    if (fd < 0) return fd;
+    bool created = false;
+    int error = join_or_create(fd, config, segment, created);
+    // Such a file can serve nobody, and nobody has joined it: another one takes its place.
+    bool again = error == kSegmentUnfinished;
+    if (again || (created && error != 0)) unlink_file(path);
+    if (error == 0) error = take_process_slot(segment, process);
+    if (error != 0) segment_unmap(segment);
+    unlock_and_close(fd);
+    if (!again) return error;
   }
-  if (error == 0) error = take_process_slot(segment, process);
-  if (error != 0) segment_unmap(segment);
-  unlock_and_close(fd);
-  return error;
 }
 
 int segment_open(Segment& segment, const char* path, bool writable) {
@@ -295,7 +316,7 @@ void segment_detach(Segment& segment, ProcessIndex process, ProcessState left) {
   slot.state.store(with_process_state(slot.state.load(std::memory_order_relaxed), left),
                    std::memory_order_release);
   if (fd < 0) return;
-  if (!others_stay(segment, process)) os::raw_syscall(SYS_unlinkat, AT_FDCWD, os::arg(path), 0);
+  if (!others_stay(segment, process)) unlink_file(path);
   unlock_and_close(fd);
 }
 
@@ -314,7 +335,9 @@ int segment_remove_if_stale(const char* path) {
     // A segment we cannot read (other version, damaged) is in use only if somebody has it mapped;
     // its own version's `roost clean` can tell, so leave it when in doubt.
     result = check_header(segment);
-    if (result == 0) {
+    if (result == kSegmentUnfinished) {
+      result = 1;
+    } else if (result == 0) {
       resolve(segment);
       if (!segment_in_use(segment)) result = 1;
     }
@@ -322,7 +345,7 @@ int segment_remove_if_stale(const char* path) {
   } else if (result == 0) {
     result = 1;  // the creator died before it wrote anything
   }
-  if (result == 1) os::raw_syscall(SYS_unlinkat, AT_FDCWD, os::arg(path), 0);
+  if (result == 1) unlink_file(path);
   unlock_and_close(fd);
   return result;
 }
@@ -384,6 +407,8 @@ const char* segment_error(int error) {
       return "the segment's mode is not 0600, so others may have written to it";
     case kSegmentBadMagic:
       return "the file is no Roost segment";
+    case kSegmentUnfinished:
+      return "the segment's creator did not finish it";
     case kSegmentOtherVersion:
       return "the segment was made by another version of Roost; end its programs or use another "
              "--instance";

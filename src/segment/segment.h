@@ -25,6 +25,7 @@ enum SegmentError {
   kSegmentNoProcessSlot = -10008,
   kSegmentNoThreadRecord = -10009,
   kSegmentBadName = -10010,
+  kSegmentUnfinished = -10011,
 };
 const char* segment_error(int error);
 

@@ -4,6 +4,7 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 
 #include <functional>
@@ -266,6 +267,44 @@ TEST(Segment, a_dead_instance_is_taken_over_as_new) {
 TEST(Segment, an_instance_whose_creator_died_at_once_is_made_again) {
   TestInstance instance;
   close(open(instance.path(), O_CREAT | O_RDWR, 0600));
+  EXPECT_EQ(Member(instance).error, 0);
+}
+
+TEST(Segment, what_a_creator_left_unfinished_is_made_again_or_removed) {
+  TestInstance instance;
+  auto leave_zeroes = [&] {
+    int fd = open(instance.path(), O_CREAT | O_RDWR, 0600);
+    ASSERT_EQ(ftruncate(fd, 3 << 20), 0);
+    close(fd);
+  };
+  leave_zeroes();
+  {
+    Member member(instance);
+    EXPECT_EQ(member.error, 0) << segment_error(member.error);
+  }
+  EXPECT_FALSE(instance.exists());
+  leave_zeroes();
+  EXPECT_EQ(segment_remove_if_stale(instance.path()), 1);
+  EXPECT_FALSE(instance.exists());
+}
+
+// Limits of the process under which there can be no segment.
+TEST(Segment, a_creator_that_fails_leaves_nothing) {
+  TestInstance instance;
+  auto error_with = [&](auto resource) {
+    std::string complaint = in_child([&]() -> std::string {
+      rlimit limit = {1 << 16, RLIM_INFINITY};
+      setrlimit(resource, &limit);
+      int error = Member(instance).error;
+      limit.rlim_cur = RLIM_INFINITY;
+      setrlimit(resource, &limit);
+      return std::to_string(error);
+    });
+    EXPECT_FALSE(instance.exists());
+    return complaint;
+  };
+  EXPECT_EQ(error_with(RLIMIT_AS), std::to_string(-ENOMEM));
+  EXPECT_EQ(error_with(RLIMIT_FSIZE), std::to_string(-EFBIG));
   EXPECT_EQ(Member(instance).error, 0);
 }
 

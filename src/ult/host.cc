@@ -13,8 +13,7 @@ namespace {
 
 constinit std::atomic<unsigned> known_cores{0};
 
-unsigned count_cores() {
-  if (with_roost()) return roost_core_count();
+unsigned count_usable() {
   // The system call rather than sched_getaffinity(): as large as the kernel's masks get.
   unsigned long mask[8192 / (8 * sizeof(unsigned long))] = {};
   kernel::KeepErrno keep;
@@ -23,6 +22,14 @@ unsigned count_cores() {
   for (long i = 0; i < bytes / static_cast<long>(sizeof *mask); ++i)
     count += static_cast<unsigned>(__builtin_popcountl(mask[i]));
   return count ? count : 1;
+}
+
+// Under Roost the mask is what the program was bound to, as a hint.
+unsigned count_cores() {
+  unsigned usable = count_usable();
+  if (!with_roost()) return usable;
+  unsigned cores = roost_core_count();
+  return usable < cores ? usable : cores;
 }
 
 }  // namespace

@@ -31,7 +31,7 @@ def patched(segment: bytes, at: int, form: str, value: int) -> bytes:
 # What is wrong: how the good bytes are spoilt, words the sentence must hold.
 DAMAGE = {
     "another version": (lambda good: patched(good, VERSION_AT, "<I", 9999), ["version"]),
-    "no magic": (lambda good: b"\0" * 8 + good[8:], ["segment"]),
+    "another magic": (lambda good: b"\1" * 8 + good[8:], ["segment"]),
     "text": (lambda good: b"this is no segment\n" * 1000, ["segment"]),
     "cut header": (lambda good: good[:100], ["damaged"]),
     "cut tables": (lambda good: good[:len(good) // 2], ["damaged"]),
@@ -81,12 +81,26 @@ def test_symbolic_link_is_not_followed(world: World):
     require(target.stat().st_size == 0, "roost wrote through the link")
 
 
-def test_empty_file_is_a_segment_that_was_never_made(world: World):
-    """Its creator died before it wrote anything: the next one makes it."""
+@cases(0, 100_000, 4_000_000)
+def test_a_file_of_zeroes_is_a_segment_that_was_never_made(world: World, size: int):
+    """Its creator died before it had finished: the next one makes it."""
     instance = world.roost.new_instance("empty")
-    world.roost.segment(instance).touch(0o600)
+    segment = world.roost.segment(instance)
+    segment.touch(0o600)
+    os.truncate(segment, size)
     require_success(world.run(["true"], instance), "true")
     world.require_gone(instance)
+
+
+def test_a_limit_under_which_there_can_be_no_segment(world: World):
+    """The program runs unmanaged, and leaves nothing in the way of the next."""
+    instance = world.roost.new_instance("limits")
+    command = world.roost.command(["/bin/true"], instance)
+    outcome = world.run_plain(["sh", "-c", 'ulimit -f 100; exec "$@"', "sh", *command])
+    require(outcome.status == 0, f"{outcome.verdict()}\n{outcome.stderr!r}")
+    require(outcome.stderr.count(b"\n") == 1 and b"unmanaged" in outcome.stderr,
+            f"it says {outcome.stderr!r}")
+    require(not world.roost.segment(instance).exists(), "the segment stays")
 
 
 # Each runs the command given to it with another /dev/shm, in a mount namespace of its own.

@@ -5,7 +5,7 @@ import signal
 
 from harness.process import Outcome
 
-from world import World, cases, require
+from world import Skip, World, cases, require
 
 
 def both(world: World, argv, **how) -> tuple[Outcome, Outcome]:
@@ -104,3 +104,51 @@ def test_no_env_leaves_the_environment_alone(world: World):
              if name != "LD_PRELOAD" and not name.startswith("ROOST_")}
     require(not added, f"added: {', '.join(sorted(added))}")
     require(b"OMP_NUM_THREADS=3\0" in outcome.stdout, "OMP_NUM_THREADS was changed")
+
+
+def test_affinity_goes_to_what_is_executed(world: World):
+    """The kernel's masks do; programs size themselves by them."""
+    cpu = min(os.sched_getaffinity(0))
+    script = "nproc; nproc & wait; env nproc; env | grep -c ROOST_AFFINITY"
+    instance = world.roost.new_instance("affinity")
+    outcome = world.run(["taskset", "-c", str(cpu), "sh", "-c", script], instance)
+    require(outcome.stdout == b"1\n1\n1\n0\n", f"{outcome.stdout!r} {outcome.stderr!r}")
+
+
+SANITIZED = """
+#include <pthread.h>
+#include <stdlib.h>
+static int sum;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static void* add(void* unused) {
+  for (int i = 0; i < 1000; ++i) {
+    pthread_mutex_lock(&lock);
+    ++sum;
+    pthread_mutex_unlock(&lock);
+  }
+  free(malloc(10));
+  return unused;
+}
+int main(void) {
+  pthread_t threads[4];
+  for (int i = 0; i < 4; ++i) pthread_create(&threads[i], NULL, add, NULL);
+  for (int i = 0; i < 4; ++i) pthread_join(threads[i], NULL);
+  return sum == 4000 ? 5 : 6;
+}
+"""
+
+
+@cases("address", "thread")
+def test_programs_built_for_sanitizers(world: World, sanitizer: str):
+    """AddressSanitizer's are managed; ThreadSanitizer's are not, and say so."""
+    source, program = world.directory / "sanitized.c", world.directory / "sanitized"
+    source.write_text(SANITIZED)
+    built = world.run_plain(["gcc", f"-fsanitize={sanitizer}", "-o", str(program), str(source)])
+    if built.status != 0 or world.run_plain([str(program)]).status != 5:
+        raise Skip("such a program cannot be built or run here")
+    instance = world.roost.new_instance("sanitized")
+    outcome = world.run([str(program)], instance)
+    require(outcome.status == 5, f"{outcome.verdict()}\n{outcome.stderr!r}")
+    said = outcome.stderr.decode()
+    expected = "ThreadSanitizer runs unmanaged" if sanitizer == "thread" else ""
+    require(expected in said and said.count("\n") == bool(expected), f"it says {said!r}")

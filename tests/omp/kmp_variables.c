@@ -1,6 +1,6 @@
 // LLVM's own variables and the functions that ask for them: schedules of its own names, the time
-// that waiting members poll, variables set by the program, the text of an error directive, and tasks
-// without a limit.
+// that waiting members poll, variables set by the program, the text of an error directive, and
+// tasks without a limit.
 //
 // compilers: clang
 // threads: 2

@@ -1,9 +1,16 @@
 // CPU affinity as programs use it: what was set is what is returned, threads inherit it, attributes
-// override it, and a thread that has ended leaves none to the next.
+// override it, images that are executed find it, and a thread that has ended leaves none to the
+// next.
 #include <pthread.h>
 #include <sched.h>
+#include <spawn.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
 
+#include "child.h"
 #include "expect.h"
+
+extern char** environ;
 
 static cpu_set_t whole;  // what this process may use
 static int first_cpu;
@@ -146,4 +153,62 @@ CASE(the_running_cpu_is_one_of_the_set) {
     EXPECT(CPU_ISSET(cpu, &whole));
     sched_yield();
   }
+}
+
+// Memory that is not there, as strace asks to learn the size of the kernel's mask.
+CASE(bad_addresses_are_refused) {
+  prepare();
+  cpu_set_t* const nowhere = (cpu_set_t*)8;
+  EXPECT_ERRNO(sched_setaffinity(0, sizeof whole, nowhere), EFAULT);
+  EXPECT_ERRNO(sched_getaffinity(0, sizeof whole, nowhere), EFAULT);
+  EXPECT_EQ(pthread_setaffinity_np(pthread_self(), sizeof whole, nowhere), EFAULT);
+  EXPECT_EQ(pthread_getaffinity_np(pthread_self(), sizeof whole, nowhere), EFAULT);
+  EXPECT_ERRNO(syscall(SYS_sched_setaffinity, 0, sizeof whole, NULL), EFAULT);
+  EXPECT_ERRNO(syscall(SYS_sched_getaffinity, 0, sizeof whole, NULL), EFAULT);
+  expect_own(&whole);
+}
+
+// The system call says how large the kernel's mask is, whatever room it is given; libc clears the
+// rest.
+CASE(the_system_call_returns_the_size_of_the_mask) {
+  unsigned long room[512];
+  memset(room, 0xff, sizeof room);
+  long size = syscall(SYS_sched_getaffinity, 0, sizeof room, room);
+  EXPECT(size > 0 && size % sizeof *room == 0);
+  EXPECT_EQ(syscall(SYS_sched_getaffinity, 0, size, room), size);
+  EXPECT_EQ(room[511], ~0ul);
+  EXPECT_EQ(sched_getaffinity(0, sizeof room, (cpu_set_t*)room), 0);
+  EXPECT_EQ(room[511], 0);
+}
+
+ROLE(bound) {
+  cpu_set_t wanted;
+  CPU_ZERO(&wanted);
+  CPU_SET(atoi(getenv("POSIX_TEST_CPU")), &wanted);
+  expect_own(&wanted);
+  run(NULL, expect_set, &wanted);
+  for (char** entry = environ; *entry; ++entry) EXPECT(strncmp(*entry, "ROOST_AFFINITY", 14) != 0);
+  exit(41);
+}
+
+static char* const bound[] = {(char*)"role", (char*)"@bound", NULL};
+
+CASE(it_goes_to_the_next_image) {
+  prepare();
+  cpu_set_t set = only_first();
+  char cpu[16];
+  snprintf(cpu, sizeof cpu, "%d", first_cpu);
+  EXPECT_EQ(setenv("POSIX_TEST_CPU", cpu, 1), 0);
+  EXPECT_EQ(sched_setaffinity(0, sizeof set, &set), 0);
+  EXPECT_EQ(outcome_of_role("@bound"), 41);
+  pid_t pid;
+  EXPECT_EQ(posix_spawn(&pid, "/proc/self/exe", NULL, NULL, bound, environ), 0);
+  EXPECT_EQ(outcome_of(pid), 41);
+  pid = vfork();
+  if (pid == 0) {
+    execve("/proc/self/exe", bound, environ);
+    _exit(127);
+  }
+  EXPECT_EQ(outcome_of(pid), 41);
+  EXPECT_EQ(sched_setaffinity(0, sizeof whole, &whole), 0);
 }

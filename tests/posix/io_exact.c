@@ -9,6 +9,7 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/select.h>
+#include <sys/sem.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
@@ -192,6 +193,13 @@ CASE(errors_are_the_kernels) {
   EXPECT_ERRNO(select(ends[0] + 1, (fd_set*)bad, NULL, NULL, NULL), EFAULT);
   EXPECT_ERRNO(ppoll(NULL, 0, &malformed_time, NULL), EINVAL);
   EXPECT_ERRNO(select(-1, NULL, NULL, NULL, NULL), EINVAL);
+  int events = epoll_create1(0), semaphore = semget(IPC_PRIVATE, 1, 0600);
+  struct sembuf take = {0, -1, 0};
+  EXPECT_ERRNO(epoll_pwait2(events, (struct epoll_event*)buffer, 1, (struct timespec*)bad, NULL),
+               EFAULT);
+  EXPECT_ERRNO(semtimedop(semaphore, &take, 1, (struct timespec*)bad), EFAULT);
+  EXPECT_EQ(semctl(semaphore, 0, IPC_RMID), 0);
+  close(events);
   EXPECT_ERRNO(epoll_wait(ends[0], (struct epoll_event*)buffer, 1, -1), EINVAL);
   EXPECT_ERRNO(recv(ends[0], buffer, 1, 0), ENOTSOCK);
   EXPECT_ERRNO(send(ends[1], buffer, 1, 0), ENOTSOCK);

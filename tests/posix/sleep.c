@@ -67,6 +67,9 @@ CASE(errors_are_told) {
   }
   EXPECT_EQ(clock_nanosleep(CLOCK_THREAD_CPUTIME_ID, 0, &short_time, NULL), EINVAL);
   EXPECT_EQ(clock_nanosleep(4711, 0, &short_time, NULL), EINVAL);
+  const struct timespec* const nowhere = (const struct timespec*)8;
+  EXPECT_ERRNO(nanosleep(nowhere, NULL), EFAULT);
+  EXPECT_EQ(clock_nanosleep(CLOCK_MONOTONIC, 0, nowhere, NULL), EFAULT);
 }
 
 static struct timespec remaining;
