@@ -73,6 +73,8 @@ ThreadLife probe_life(Nanoseconds duration);
 
 // The machine file (sim/machine.h) made of the figures; what could not be measured is assumed, and
 // its line says so.
+inline constexpr const char* kMachineFileBegins =
+    "# A machine for `roost sim`, measured by `roost sim calibrate`.";
 std::string machine_file(const Machine&, const Figures&, const std::string& name, unsigned rounds);
 
 }  // namespace roost::cli

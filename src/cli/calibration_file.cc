@@ -180,9 +180,7 @@ std::string machine_file(const Machine& machine, const Figures& figures, const s
   if (tm broken{}; gmtime_r(&now, &broken)) std::strftime(date, sizeof date, "%F", &broken);
 
   Writer out(figures);
-  out.line(
-      "# A machine for `roost sim`, measured by `roost sim calibrate`. Numbers are medians; "
-      "behind");
+  out.line(std::string(kMachineFileBegins) + " Numbers are medians; behind");
   out.line("# them stand the least and the greatest of all rounds.");
   out.line(fmt::format("name = \"{}\"", name));
   out.line(fmt::format("summary = \"{} cores, measured {}\"", machine.n_cores, date));

@@ -30,7 +30,7 @@ std::string find_library(const Lookup& lookup) {
         library = candidate;
         break;
       }
-      tried += (tried.empty() ? "" : " or ") + candidate;
+      if (candidate != tried) tried += (tried.empty() ? "" : " or ") + candidate;
     }
     if (library.empty()) {
       die(kCannotRun,

@@ -1,6 +1,12 @@
 // The `roost` command: finds the verb and lets it act.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <iostream>
+
 #include "cli/command_line.h"
 #include "cli/error.h"
 #include "cli/verbs.h"
@@ -67,7 +73,18 @@ int dispatch(std::vector<std::string> words) {
     return fail("'" + words.back() + "' is one word too many; see " + help);
   } catch (const CLI::ArgumentMismatch& error) {
     std::string option = error.what();
-    return fail(option.substr(0, option.find(':')) + " needs a value; see " + help);
+    option.resize(std::min(option.find(':'), option.size()));
+    bool again = std::count_if(words.begin(), words.end(), [&](const std::string& word) {
+                   return word == option || word.starts_with(option + "=");
+                 }) > 1;
+    return fail(option + (again ? " is given twice; see " : " needs a value; see ") + help);
+  } catch (const CLI::ConversionError& error) {
+    // "Could not convert: --seed = x"
+    std::string text = error.what();
+    std::size_t option = text.find("--"), equals = text.find(" = ");
+    if (option == std::string::npos || equals == std::string::npos) return fail(text);
+    return fail(text.substr(option, equals - option) + " cannot be '" + text.substr(equals + 3) +
+                "'; see " + help);
   } catch (const CLI::ParseError& error) {
     return fail(std::string(error.what()) + "; see " + help);
   }
@@ -80,9 +97,24 @@ int dispatch(std::vector<std::string> words) {
 }  // namespace
 }  // namespace roost::cli
 
+namespace {
+
+// What was printed may have got nowhere: a full disk, /dev/full.
+int end_output(int status) {
+  errno = 0;
+  std::cout.flush();
+  bool written = std::fflush(stdout) == 0 && !std::ferror(stdout) && std::cout.good();
+  if (written || status != 0) return status;
+  roost::cli::say(std::string("standard output cannot be written: ") +
+                  (errno ? std::strerror(errno) : "it is closed or full"));
+  return roost::cli::kFailed;
+}
+
+}  // namespace
+
 int main(int argc, char** argv) {
   try {
-    return roost::cli::dispatch({argv + 1, argv + argc});
+    return end_output(roost::cli::dispatch({argv + 1, argv + argc}));
   } catch (const roost::cli::Failure& failure) {
     roost::cli::say(failure.what());
     return failure.code();

@@ -2,6 +2,7 @@
 #include "cli/settings.h"
 
 #include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <cstring>
 
@@ -61,10 +62,15 @@ std::optional<Number> parse_number(const std::string& text) {
 }
 
 bool is_time(const PolicyParameter& parameter) { return std::strcmp(parameter.unit, "ns") == 0; }
+const char* unit_of(const PolicyParameter& parameter) { return is_time(parameter) ? "ns" : ""; }
 
-void apply_list(const std::string& list, Settings& settings) {
-  for (const auto& [name, value] : split_assignments(list))
-    settings.parameters[name] = parse_parameter(find_allowed(*settings.policy, name), value);
+// `raw`: as settings_environment() writes it, times in nanoseconds.
+void apply_list(const std::string& list, Settings& settings, bool raw) {
+  for (const auto& [name, value] : split_assignments(list)) {
+    const PolicyParameter& parameter = find_allowed(*settings.policy, name);
+    settings.parameters[name] =
+        parse_parameter(parameter, raw ? value + unit_of(parameter) : value);
+  }
 }
 
 std::string choose_instance(const RunOptions& options, const Lookup& lookup) {
@@ -80,33 +86,40 @@ std::string choose_instance(const RunOptions& options, const Lookup& lookup) {
   } else if (std::string job = variable("SLURM_JOB_ID"); !job.empty()) {
     name = "slurm-" + job;
   }
-  char path[kSegmentPathBytes];
-  // The segment's own rule, and no leading dot: "." and ".." invite accidents.
-  if (name.starts_with('.') || segment_path(path, 0, name.c_str()) != 0) {
-    die(kWrongUsage,
-        "the instance name '{}' is wrong; it has 1 to 63 letters, digits, '.', '_' or '-' and "
-        "starts with no '.'",
-        name);
-  }
+  check_instance_name(name);
   return name;
 }
 
-unsigned parse_cores(const std::string& text) {
+unsigned parse_cores(const char* whose, const std::string& text) {
   std::optional<unsigned> cores = parse_number<unsigned>(text);
   if (!cores || *cores == 0)
-    die(kWrongUsage, "--cores takes a number of cores, 1 or more, not '{}'", text);
+    die(kWrongUsage, "{} takes a number of cores, 1 or more, not '{}'", whose, text);
   return *cores;
 }
 
-// `option` takes one of these words, or is not given.
-void check_choice(const char* option, const std::optional<std::string>& text,
-                  std::span<const char* const> words) {
-  if (!text || std::find(words.begin(), words.end(), *text) != words.end()) return;
-  die(kWrongUsage, "{} takes {}, not '{}'", option, enumerate({words.begin(), words.end()}, " or "),
-      *text);
+// What was typed for `option`, else what `variable` has; one of these words, or nothing.
+std::optional<std::string> choice(const std::string& option,
+                                  const std::optional<std::string>& typed,
+                                  const std::string& variable,
+                                  const std::optional<std::string>& inherited,
+                                  std::span<const char* const> words) {
+  const std::optional<std::string>& text = typed ? typed : inherited;
+  if (!text || std::find(words.begin(), words.end(), *text) != words.end()) return text;
+  die(kWrongUsage, "{} takes {}, not '{}'", typed ? option : variable,
+      enumerate({words.begin(), words.end()}, " or "), *text);
 }
 
 }  // namespace
+
+void check_instance_name(const std::string& name) {
+  char path[kSegmentPathBytes];
+  // The segment's own rule, and no leading dot: "." and ".." invite accidents.
+  if (!name.starts_with('.') && segment_path(path, 0, name.c_str()) == 0) return;
+  die(kWrongUsage,
+      "the instance name '{}' is wrong; it has 1 to 63 letters, digits, '.', '_' or '-' and "
+      "starts with no '.'",
+      name);
+}
 
 std::span<const PolicyParameter> instance_parameters() { return kInstanceParameters; }
 
@@ -124,11 +137,11 @@ std::vector<std::pair<std::string, std::string>> split_assignments(const std::st
 }
 
 std::uint64_t parse_parameter(const PolicyParameter& parameter, const std::string& text) {
-  std::optional<std::uint64_t> value = parse_number<std::uint64_t>(text);
-  if (!value && is_time(parameter)) value = parse_duration(text);
+  std::optional<std::uint64_t> value =
+      is_time(parameter) ? parse_duration(text) : parse_number<std::uint64_t>(text);
   if (!value) {
     die(kWrongUsage, "{} cannot be '{}'; write {}", parameter.name, text,
-        is_time(parameter) ? "a time such as 20ms, 500us or 1s" : "a whole number");
+        is_time(parameter) ? "a time with its unit, such as 20ms, 500us or 1s" : "a whole number");
   }
   if (*value < parameter.minimum || *value > parameter.maximum) {
     die(kWrongUsage, "{} cannot be {}; it lies between {} and {}", parameter.name, text,
@@ -161,8 +174,9 @@ Settings resolve_settings(const RunOptions& options, const Lookup& lookup) {
   // Parameters belong to a policy: those inherited for another one mean nothing.
   if (!options.policy || options.policy == inherited_policy ||
       name_for_others(*settings.policy) == inherited_policy) {
-    if (auto list = inherited("ROOST_SET")) apply_list(*list, settings);
-    if (auto quantum = inherited("ROOST_QUANTUM_NS")) apply_list("quantum=" + *quantum, settings);
+    if (auto list = inherited("ROOST_SET")) apply_list(*list, settings, true);
+    if (auto quantum = inherited("ROOST_QUANTUM_NS"))
+      apply_list("quantum=" + *quantum, settings, true);
   }
   if (options.quantum) {
     const PolicyParameter& quantum = find_allowed(*settings.policy, "quantum");
@@ -172,27 +186,28 @@ Settings resolve_settings(const RunOptions& options, const Lookup& lookup) {
     }
     settings.parameters["quantum"] = parse_parameter(quantum, *options.quantum);
   }
-  for (const std::string& typed : options.set) apply_list(typed, settings);
+  for (const std::string& typed : options.set) apply_list(typed, settings, false);
 
   if (options.cpus && options.cores) die(kWrongUsage, "--cpus and --cores exclude each other");
   if (options.cpus || options.cores) {
     settings.cpus = options.cpus;
-    if (options.cores) settings.cores = parse_cores(*options.cores);
+    if (options.cores) settings.cores = parse_cores("--cores", *options.cores);
   } else {
     settings.cpus = inherited("ROOST_CPUS");
     if (auto cores = inherited("ROOST_CORES"); cores && !settings.cpus)
-      settings.cores = parse_cores(*cores);
+      settings.cores = parse_cores("ROOST_CORES", *cores);
   }
-  settings.pin = options.pin ? options.pin : inherited("ROOST_PIN");
-  check_choice("--pin", settings.pin, kPinModeNames);
-  settings.spin = options.spin ? options.spin : inherited("ROOST_SPIN");
-  check_choice("--spin", settings.spin, kSpinModes);
-  settings.trap = options.trap ? options.trap : inherited("ROOST_TRAP");
-  check_choice("--trap", settings.trap, kTrapModes);
-  settings.blas = options.blas ? options.blas : inherited("ROOST_BLAS");
-  check_choice("--blas", settings.blas, kBlasModes);
-  settings.omp = options.omp ? options.omp : inherited("ROOST_OMP");
-  check_choice("--omp", settings.omp, kOmpModes);
+  auto choose = [&](const std::string& name, const std::optional<std::string>& typed,
+                    std::span<const char* const> words) {
+    std::string variable = "ROOST_";
+    for (char c : name) variable += static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+    return choice("--" + name, typed, variable, inherited(variable.c_str()), words);
+  };
+  settings.pin = choose("pin", options.pin, kPinModeNames);
+  settings.spin = choose("spin", options.spin, kSpinModes);
+  settings.trap = choose("trap", options.trap, kTrapModes);
+  settings.blas = choose("blas", options.blas, kBlasModes);
+  settings.omp = choose("omp", options.omp, kOmpModes);
   settings.stats = options.stats;
   return settings;
 }

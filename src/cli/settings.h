@@ -47,6 +47,9 @@ struct Settings {
   bool stats = false;
 };
 
+// Ends the command with kWrongUsage if no instance can have the name.
+void check_instance_name(const std::string& name);
+
 // Parameters that every instance has, whatever its policy.
 std::span<const PolicyParameter> instance_parameters();
 

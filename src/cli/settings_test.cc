@@ -151,7 +151,9 @@ TEST(Settings, mistakes_name_what_is_allowed) {
   EXPECT_EQ(set(""), "--set takes a parameter and its value, as in quantum=20ms, not ''");
   EXPECT_EQ(set("=1"), "--set takes a parameter and its value, as in quantum=20ms, not '=1'");
   EXPECT_EQ(set("quantum=soon"),
-            "quantum cannot be 'soon'; write a time such as 20ms, 500us or 1s");
+            "quantum cannot be 'soon'; write a time with its unit, such as 20ms, 500us or 1s");
+  EXPECT_EQ(set("quantum=5"),
+            "quantum cannot be '5'; write a time with its unit, such as 20ms, 500us or 1s");
   EXPECT_EQ(set("quantum=11s"), "quantum cannot be 11s; it lies between 0ns and 10s");
   EXPECT_EQ(set("max_threads=0"), "max_threads cannot be 0; it lies between 1 and 1048576");
   EXPECT_EQ(set("max_threads=many"), "max_threads cannot be 'many'; write a whole number");

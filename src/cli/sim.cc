@@ -4,6 +4,9 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <charconv>
+#include <initializer_list>
 #include <memory>
 
 #include "cli/error.h"
@@ -27,18 +30,31 @@ constexpr const char* kSimHelp =
     "  roost sim calibrate --out mine.toml                 this machine, measured\n"
     "  roost sim my.toml --machine ./mine.toml --trace t   look at t in ui.perfetto.dev";
 
+// Ends the command at an option that is of no use here.
+void refuse_options(const SimOptions& options, std::initializer_list<const char*> but) {
+  for (const std::string& given : options.given) {
+    if (std::find(but.begin(), but.end(), given) != but.end()) continue;
+    die(kWrongUsage, "roost sim {} takes no {}; see roost sim --help", options.words[0], given);
+  }
+}
+
 int act(const SimOptions& options) {
   if (options.words.empty())
     die(kWrongUsage, "a scenario is missing; roost sim list names those that come with Roost");
   try {
-    if (options.words[0] == "list" && options.words.size() == 1) return sim_list();
+    if (options.words[0] == "list" && options.words.size() == 1) {
+      refuse_options(options, {});
+      return sim_list();
+    }
     if (options.words[0] == "calibrate") {
+      refuse_options(options, {"--out", "--quick", "--probe"});
       if (options.words.size() == 1) return sim_calibrate(options);
       die(kWrongUsage, "roost sim calibrate takes no '{}'; --out names the file", options.words[1]);
     }
     if (!options.out.empty() || options.quick)
       die(kWrongUsage, "--out and --quick belong to roost sim calibrate");
     if (options.words[0] == "show") {
+      refuse_options(options, {});
       if (options.words.size() == 2) return sim_show(options.words[1]);
       die(kWrongUsage, "roost sim show takes the name of one machine or scenario");
     }
@@ -63,7 +79,13 @@ Verb add_sim(CLI::App& app) {
   verb->add_option("--machine", options->machine, "Run on this machine instead of the scenario's");
   verb->add_option("--policy", options->policies, "Compare only these (may be repeated)")
       ->allow_extra_args(false);
-  verb->add_option("--seed", options->seed, "Seed of the first run (default 1)");
+  verb->add_option("--seed", options->seed, "Seed of the first run (default 1)")
+      ->check([](const std::string& text) -> std::string {
+        std::uint64_t seed = 0;
+        const char* end = text.data() + text.size();
+        auto [stopped, error] = std::from_chars(text.data(), end, seed);
+        return stopped == end && error == std::errc{} ? "" : "it takes a number of 64 bits";
+      });
   verb->add_option("--repeat", options->repeat, "Runs of each policy, with seeds that follow")
       ->check(CLI::Range(1, 10'000));
   verb->add_option("--set", options->set, "Set a parameter of a policy: NAME=VALUE")
@@ -75,7 +97,12 @@ Verb add_sim(CLI::App& app) {
   verb->add_flag("--quick", options->quick, "calibrate: in a few seconds, less exact");
   verb->add_flag("--probe", options->probe)->group("");  // not for users
   verb->footer(kSimHelp);
-  return {verb, [options] { return act(*options); }};
+  return {verb, [options, verb] {
+            for (const CLI::Option* option : verb->get_options())
+              if (option->count() > 0 && option->nonpositional())
+                options->given.push_back(option->get_name());
+            return act(*options);
+          }};
 }
 
 }  // namespace roost::cli

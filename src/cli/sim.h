@@ -19,7 +19,8 @@ struct SimOptions {
   bool check = false;
   std::string out = {};  // of calibrate, like the rest
   bool quick = false;
-  bool probe = false;  // a child of calibrate under Roost
+  bool probe = false;                   // a child of calibrate under Roost
+  std::vector<std::string> given = {};  // the options that were typed, by their names
 };
 
 int sim_list();                         // machines, scenarios, policies, kinds of programs

@@ -8,6 +8,7 @@
 
 #include "cli/calibration.h"
 #include "cli/error.h"
+#include "cli/output_file.h"
 #include "cli/own_cores.h"
 #include "cli/progress.h"
 #include "cli/sim.h"
@@ -61,27 +62,15 @@ std::string table(const Figures& figures) {
   return text;
 }
 
-// Before minutes of measuring: whether the file can be written. Leaves none that was not there.
-void check_writable(const std::string& path) {
-  bool is_new = !std::filesystem::exists(path);
-  std::FILE* file = std::fopen(path.c_str(), "ae");
-  if (!file) die(kFailed, "{}: cannot be written", path);
-  std::fclose(file);
-  if (is_new) std::remove(path.c_str());
-}
-
 }  // namespace
 
 int sim_calibrate(const SimOptions& options) {
   const Effort& effort = options.quick ? kQuick : kThorough;
   if (options.probe) return probe(effort);
-  if (!options.machine.empty() || !options.policies.empty() || !options.set.empty() ||
-      !options.trace.empty() || !options.json.empty() || options.check) {
-    die(kWrongUsage, "roost sim calibrate takes --out and --quick, and no options of a simulation");
-  }
   if (getenv("ROOST_INSTANCE"))
     die(kWrongUsage, "roost sim calibrate measures the kernel; start it outside of roost run");
-  if (!options.out.empty()) check_writable(options.out);
+  if (!options.out.empty())
+    check_output(options.out, kMachineFileBegins, "measured machine", "--out", kFailed);
   Machine machine;
   if (machine_from_hwloc(own_mask(), machine) != 0)
     die(kFailed, "hwloc cannot tell this machine's topology");

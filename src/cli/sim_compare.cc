@@ -2,9 +2,11 @@
 // them.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <optional>
 
 #include "cli/error.h"
+#include "cli/output_file.h"
 #include "cli/policy_choice.h"
 #include "cli/progress.h"
 #include "cli/settings.h"
@@ -71,6 +73,14 @@ void write_text(const std::string& path, const std::string& text) {
 }
 
 int sim_compare(const SimOptions& options) {
+  for (const auto& [option, value] :
+       {std::pair{"--machine", &options.machine}, std::pair{"--json", &options.json},
+        std::pair{"--trace", &options.trace}}) {
+    if (value->empty() &&
+        std::find(options.given.begin(), options.given.end(), option) != options.given.end()) {
+      die(kWrongUsage, "{} takes a name", option);
+    }
+  }
   sim::Scenario scenario = sim::find_scenario(options.words[0]);
   sim::Machine machine =
       sim::find_machine(options.machine.empty() ? scenario.machine : options.machine);
@@ -94,8 +104,13 @@ int sim_compare(const SimOptions& options) {
       scenario.governor == sim::Governor::schedutil ? "schedutil" : "performance",
       scenario.unit,
       {}};
+  if (!options.json.empty() && options.json != "-")
+    check_output(options.json, "{\n  \"scenario\": ", "comparison", "--json", kFailed);
   std::optional<sim::TraceFile> trace;
-  if (!options.trace.empty()) trace.emplace(options.trace);
+  if (!options.trace.empty()) {
+    check_output(options.trace, sim::kTraceBegins, "simulated trace", "--trace", kFailed);
+    trace.emplace(options.trace);
+  }
   Progress progress(policies.size() * options.repeat);
   bool all_finished = true;
   for (const std::string& policy : policies) {

@@ -4,9 +4,11 @@
 #include <CLI/CLI.hpp>
 #include <cerrno>
 #include <memory>
+#include <optional>
 
 #include "cli/error.h"
 #include "cli/instance.h"
+#include "cli/settings.h"
 #include "cli/snapshot.h"
 #include "cli/verbs.h"
 #include "os/sys.h"
@@ -61,12 +63,14 @@ bool tell(const Segment& segment, bool restore) {
   return false;
 }
 
-int spin(const std::string& what, const std::string& name) {
+int spin(const std::string& what, const std::optional<std::string>& only) {
+  if (what.empty()) die(kWrongUsage, "say restore or rewrite; see roost spin --help");
   if (what != "restore" && what != "rewrite")
     die(kWrongUsage, "'{}' is neither restore nor rewrite; see roost spin --help", what);
+  if (only) check_instance_name(*only);
   bool any = false, done = true;
   for (const std::string& path : own_segments()) {
-    if (!name.empty() && instance_name(path) != name) continue;
+    if (only && instance_name(path) != *only) continue;
     OpenedInstance opened = open_instance(path, true);
     if (opened.error == -ENOENT) continue;
     if (opened.error) {
@@ -77,7 +81,7 @@ int spin(const std::string& what, const std::string& name) {
       done &= tell(**opened.segment, what == "restore");
     }
   }
-  if (!any && !name.empty()) die(kFailed, "there is no running instance '{}'", name);
+  if (!any && only) die(kFailed, "there is no running instance '{}'", *only);
   if (!any) fmt::print("no instance is running\n");
   return done ? 0 : kFailed;
 }
@@ -86,14 +90,14 @@ int spin(const std::string& what, const std::string& name) {
 
 Verb add_spin(CLI::App& app) {
   struct Options {
-    std::string what, instance;
+    std::string what;
+    std::optional<std::string> instance;
   };
   auto options = std::make_shared<Options>();
   CLI::App* verb =
       app.add_subcommand("spin", "Have wait loops of programs restored, or rewritten again");
   verb->add_option("what", options->what, "What is done about loops that wait by spinning")
-      ->option_text("restore|rewrite")
-      ->required();
+      ->option_text("restore|rewrite");
   verb->add_option("--instance", options->instance, "Only those of this instance [all of them]")
       ->option_text("NAME");
   verb->footer(kSpinHelp);

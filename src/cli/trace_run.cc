@@ -15,6 +15,7 @@
 #include <fstream>
 
 #include "cli/error.h"
+#include "cli/output_file.h"
 #include "cli/trace_rings.h"
 #include "cli/trace_timeline.h"
 #include "cli/trace_write.h"
@@ -43,31 +44,6 @@ void pass_signals_to(pid_t child) {
   }
 }
 
-bool is_earlier_trace(int fd) {
-  std::string begin(std::strlen(kTraceBegins), '\0');
-  return pread(fd, begin.data(), begin.size(), 0) == static_cast<ssize_t>(begin.size()) &&
-         begin == kTraceBegins;
-}
-
-// Whether the file was not there.
-bool open_to_write(const std::string& name) {
-  int fd = open(name.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-  bool made = fd >= 0;
-  if (!made && errno == EEXIST) fd = open(name.c_str(), O_RDWR | O_NONBLOCK | O_CLOEXEC);
-  if (fd < 0) die(kCannotRun, "the trace '{}' cannot be written: {}", name, std::strerror(errno));
-  struct stat status {};
-  fstat(fd, &status);
-  bool regular = S_ISREG(status.st_mode);
-  bool may_replace = regular && (status.st_size == 0 || is_earlier_trace(fd));
-  close(fd);
-  if (!regular) die(kCannotRun, "the trace '{}' cannot be written: it is no regular file", name);
-  if (!may_replace) {
-    die(kCannotRun, "'{}' exists and is no trace of Roost's; remove it or name another for --trace",
-        name);
-  }
-  return made;
-}
-
 }  // namespace
 
 std::optional<TraceWish> trace_wish(const std::optional<std::string>& file,
@@ -90,7 +66,9 @@ std::optional<TraceWish> trace_wish(const std::optional<std::string>& file,
   return TraceWish{*file, std::bit_ceil(number)};
 }
 
-Recording::Recording(TraceWish wish) : wish_(std::move(wish)), made_(open_to_write(wish_.file)) {}
+Recording::Recording(TraceWish wish)
+    : wish_(std::move(wish)),
+      made_(claim_output(wish_.file, kTraceBegins, "trace", "--trace", kCannotRun)) {}
 
 Recording::~Recording() {
   if (made_ && !written_) unlink(wish_.file.c_str());

@@ -19,7 +19,7 @@ std::string quoted(const std::string& text) { return nlohmann::json(text).dump()
 
 TraceFile::TraceFile(const std::string& path) : file_(std::fopen(path.c_str(), "w")) {
   if (!file_) throw InputError(path + ": cannot be written");
-  fmt::print(file_, "{{\"displayTimeUnit\":\"ns\",\"traceEvents\":[");
+  fmt::print(file_, "{}", kTraceBegins);
 }
 
 TraceFile::~TraceFile() {

@@ -12,6 +12,9 @@ namespace roost::sim {
 
 class World;
 
+// How the file begins, by which an earlier one is known.
+inline constexpr const char* kTraceBegins = R"({"displayTimeUnit":"ns","traceEvents":[)";
+
 // One process of the trace for each run; in it a row for each core, a slice for each time a thread
 // had it, and a counter of ready threads. Times are exact, in thousandths of a microsecond.
 class TraceFile {

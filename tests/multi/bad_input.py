@@ -46,6 +46,9 @@ BAD_OPTIONS = {
     "core outside the mask": (["--cpus", "1000"], ["1000"]),
     "core list that is none": (["--cpus", "0-x"], ["0-x"]),
     "cores given twice": (["--cpus", "0", "--cores", "1"], ["cores", "cpus"]),
+    "an option given twice": (["--cores", "1", "--cores", "1"], ["--cores", "twice"]),
+    "time without a unit": (["--set", "quantum=5"], ["unit"]),
+    "a trace to standard output": (["--trace", "-"], ["./-"]),
     "unknown option": (["--nosuch"], ["nosuch"]),
 }
 
@@ -76,6 +79,66 @@ def test_run_without_a_command(world: World):
     outcome = world.run_plain([world.roost.binary, "run"])
     require(outcome.status == WRONG_USAGE, f"{outcome.verdict()}: {outcome.stderr!r}")
     require_one_sentence(outcome, "command")
+
+
+# The words behind `roost`, words the sentence must hold.
+BAD_VERB_OPTIONS = {
+    "spin without a word": ("spin", ["restore or rewrite"]),
+    "spin with a wrong name": ("spin restore --instance ../x", ["../x"]),
+    "spin with no name": ("spin restore --instance=", ["--instance"]),
+    "sim list with an option": ("sim list --quick", ["--quick"]),
+    "sim show with an option": ("sim show vm-2 --policy coop", ["--policy"]),
+    "sim calibrate with an option": ("sim calibrate --machine vm-2", ["--machine"]),
+    "a simulation with one of calibrate's": ("sim convoy --quick", ["--quick", "calibrate"]),
+    "a negative seed": ("sim convoy --seed -1", ["--seed"]),
+    "a seed too large": ("sim convoy --seed 99999999999999999999999", ["--seed"]),
+    "a machine without a name": ("sim convoy --machine=", ["--machine"]),
+    "a simulated trace to standard output": ("sim convoy --trace -", ["./-"]),
+}
+
+
+@cases(*BAD_VERB_OPTIONS)
+def test_bad_options_of_other_verbs(world: World, mistake: str):
+    line, words = BAD_VERB_OPTIONS[mistake]
+    outcome = world.run_plain([world.roost.binary, *line.split()])
+    require(outcome.status == WRONG_USAGE, f"{outcome.verdict()}: {outcome.stderr!r}")
+    require(not outcome.stdout, f"standard output: {outcome.stdout!r}")
+    require_one_sentence(outcome, *words)
+
+
+def test_a_variable_is_named_as_such(world: World):
+    wrong = ["env", "ROOST_INSTANCE=default", "ROOST_TRAP=x", world.roost.binary, "run", "true"]
+    outcome = world.run_plain(wrong)
+    require(outcome.status == WRONG_USAGE, f"{outcome.verdict()}: {outcome.stderr!r}")
+    require_one_sentence(outcome, "ROOST_TRAP")
+
+
+@cases("sim convoy --trace", "sim convoy --json", "sim calibrate --quick --out", "run --trace")
+def test_a_file_of_somebody_elses_is_not_overwritten(world: World, line: str):
+    path = world.directory / "mine.txt"
+    path.write_text("mine")
+    command = ["true"] if line.startswith("run") else []
+    outcome = world.run_plain([world.roost.binary, *line.split(), str(path), *command])
+    require(outcome.status != 0, outcome.verdict())
+    require_one_sentence(outcome, "mine.txt", "remove it")
+    require(path.read_text() == "mine", "it was overwritten")
+
+
+@cases("--trace", "--json")
+def test_what_a_simulation_wrote_may_be_replaced(world: World, option: str):
+    path = world.directory / "figures"
+    for _ in range(2):
+        command = [world.roost.binary, "sim", "convoy", "--policy", "coop", option, str(path)]
+        require_success(world.run_plain(command), "roost sim")
+    require(path.stat().st_size > 0, "nothing was written")
+
+
+@cases("ps", "ps --json", "doctor", "policies", "--version", "sim list", "sim show vm-2", "clean")
+def test_output_that_gets_nowhere_is_no_success(world: World, line: str):
+    command = f'"{world.roost.binary}" {line} > /dev/full'
+    outcome = world.run_plain(["sh", "-c", command])
+    require(outcome.status == 1, outcome.verdict())
+    require_one_sentence(outcome, "write" if line == "sim list" else "written")
 
 
 def test_unknown_verb(world: World):
