@@ -42,7 +42,7 @@ inline bool asks_to_wait(const timespec* timeout) {
 // The same for calls that libc hands to the kernel without looking at the time itself, which may
 // not be in memory at all.
 inline bool asks_kernel_to_wait(const timespec* timeout) {
-  timespec time;
+  timespec time{};
   if (!timeout) return true;
   return os::read_own_memory(reinterpret_cast<std::uintptr_t>(timeout), &time, sizeof time) ==
              sizeof time &&

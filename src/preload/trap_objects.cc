@@ -59,12 +59,14 @@ const char* base_name(const dl_phdr_info* info) {
   return base ? base + 1 : info->dlpi_name;
 }
 
-// Those that make system calls for everybody, or for Roost.
+// Those that make system calls for everybody, or for Roost: its OpenMP library's wait on purpose.
 bool is_base_system(const dl_phdr_info* info) {
   const char* name = base_name(info);
-  return strncmp(name, "ld-linux", 8) == 0 || strncmp(name, "linux-vdso", 10) == 0 ||
-         strncmp(name, "libpthread.so", 13) == 0 ||
-         contains(info, reinterpret_cast<const void*>(&gnu_get_libc_version)) ||
+  for (const char* begins :
+       {"ld-linux", "linux-vdso", "libpthread.so", "libomp_roost.so", "libroost_omp.so"}) {
+    if (strncmp(name, begins, strlen(begins)) == 0) return true;
+  }
+  return contains(info, reinterpret_cast<const void*>(&gnu_get_libc_version)) ||
          contains(info, &looked);
 }
 
