@@ -48,7 +48,7 @@ extern "C" {
 /* ---- Version and start ---------------------------------------------------------------------- */
 
 /* Grows by one with each addition to this header. */
-#define ROOST_API_VERSION 2
+#define ROOST_API_VERSION 3
 
 /* The version of the library the program runs with. A plain question, from anywhere. */
 ROOST_API int roost_api_version(void);
@@ -206,6 +206,10 @@ ROOST_API int roost_suspect_sharing(roost_thread thread);
  * attached, after roost_enter_blocking(), or since the watchdog took it. Otherwise it changes only
  * where the thread waits, yields or enters the kernel. */
 ROOST_API int roost_core(void);
+
+/* Whether an attached thread of this process could run and only waits for a core: 1 or 0; -ESRCH.
+ * The answer may be old at once. Since version 3. */
+ROOST_API int roost_ready(roost_thread thread);
 
 /* Cores of the instance, all processes together; 0 if Roost is not active. */
 ROOST_API uint32_t roost_core_count(void);

@@ -168,6 +168,14 @@ ROOST_EXPORT int roost_core() {
   return state_of(word) == State::running ? core_of(word) : -1;
 }
 
+ROOST_EXPORT int roost_ready(roost_thread thread) {
+  if (!runtime_active()) return -ENOTCONN;
+  ThreadIndex index;
+  if (!find_handle(thread, index)) return -ESRCH;
+  return state_of(runtime_segment().threads[index].state.load(std::memory_order_relaxed)) ==
+         State::ready;
+}
+
 ROOST_EXPORT std::uint32_t roost_core_count() {
   return runtime_active() ? runtime_segment().header->n_cores : 0;
 }

@@ -100,6 +100,8 @@ bool suspect_sharing(std::uint32_t thread) {
   return thread && roost_suspect_sharing && roost_suspect_sharing(thread) == 0;
 }
 
+bool is_ready(std::uint32_t thread) { return thread && roost_ready && roost_ready(thread) == 1; }
+
 void leave_scheduling() {
   if (roost_detach) roost_detach();
 }

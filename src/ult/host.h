@@ -49,6 +49,8 @@ struct roost_light* light_state(struct roost_light& own);
 bool suspect(std::uint32_t thread);
 // The same for one that may have no core: it had to share its own.
 bool suspect_sharing(std::uint32_t thread);
+// Whether a thread could go on and only waits for a core.
+bool is_ready(std::uint32_t thread);
 // The calling thread runs seldom and may never wait for a core.
 void leave_scheduling();
 // By the thread itself: sleeps until woken. The caller has announced it and looked once more at

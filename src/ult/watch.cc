@@ -43,9 +43,10 @@ bool calls_are_open(const Batch* batch) {
   return false;
 }
 
-// In a call that does not let siblings run.
+// In a call that does not let siblings run. One that waits for a core sleeps, too.
 bool sleeps_long(const Carrier& carrier, const Seen& since, Nanoseconds now) {
-  return now - since.at >= kAsleep && kernel::is_asleep(carrier.tid);
+  return now - since.at >= kAsleep && kernel::is_asleep(carrier.tid) &&
+         !host::is_ready(carrier.thread.load(std::memory_order_relaxed));
 }
 
 // It finds a call by itself, if not the one that is needed here.

@@ -51,3 +51,27 @@ CASE(names_stay_valid) {
   EXPECT_EQ(strcmp(instance, test_config().instance), 0);
   EXPECT(policy[0] != 0);
 }
+
+static roost_thread other;
+static void* wait_for_permit(void* unused) {
+  __atomic_store_n(&other, roost_self(), __ATOMIC_RELEASE);
+  roost_block();
+  return unused;
+}
+
+// Blocked it is not; unblocked, it is until it is granted a core: by this thread's yields, if there
+// is no other core.
+CASE(a_thread_is_ready_while_it_only_waits_for_a_core) {
+  pthread_t thread;
+  EXPECT_EQ(roost_ready(roost_self()), 0);
+  EXPECT_EQ(roost_ready(ROOST_NO_THREAD), -ESRCH);
+  EXPECT_EQ(pthread_create(&thread, NULL, wait_for_permit, NULL), 0);
+  while (!__atomic_load_n(&other, __ATOMIC_ACQUIRE)) roost_yield();
+  usleep(20000);
+  EXPECT_EQ(roost_ready(other), 0);
+  EXPECT_EQ(roost_unblock(other), 0);
+  int ready = roost_ready(other);
+  if (roost_core_count() == 1) EXPECT_EQ(ready, 1);
+  EXPECT(ready == 0 || ready == 1 || ready == -ESRCH);
+  EXPECT_EQ(pthread_join(thread, NULL), 0);
+}
