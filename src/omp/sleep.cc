@@ -66,9 +66,9 @@ bool is_valid(const timespec& time) {
 int sleep_for(clockid_t clock, int flags, const timespec* time, timespec* left) {
   ult::Carrier* own = carrier_inside();
   timespec at;
-  bool alone = !own || ult::host::with_roost() || !time ||
-               ult::kernel::read_own_memory(reinterpret_cast<std::uintptr_t>(time), &at,
-                                            sizeof at) != sizeof at;
+  bool alone =
+      !own || ult::host::with_roost() || !time ||
+      !ult::kernel::read_own_memory(reinterpret_cast<std::uintptr_t>(time), &at, sizeof at);
   bool ours = !alone && (clock == CLOCK_REALTIME || clock == CLOCK_MONOTONIC) && is_valid(at) &&
               at.tv_sec < (1L << 32);
   if (!ours) return sleep_on(clock, flags, time, left);

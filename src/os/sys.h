@@ -161,13 +161,14 @@ std::uint64_t own_pending_signals();
 // Whether a thread blocks `signal` (proc(5), status, SigBlk); also if it is gone.
 bool signal_blocked(pid_t pid, pid_t tid, int signal);
 
-// Copies `bytes` of the process's own memory that may not be mapped; returns how many were copied.
-inline long read_own_memory(std::uint64_t address, void* to, std::size_t bytes) {
+// Copies `bytes` of the process's own memory that may not be mapped. Whether all were there.
+inline bool read_own_memory(std::uint64_t address, void* to, std::size_t bytes) {
   struct {
     void* base;
     std::size_t size;
   } local{to, bytes}, remote{reinterpret_cast<void*>(address), bytes};
-  return raw_syscall(SYS_process_vm_readv, getpid(), arg(&local), 1, arg(&remote), 1, 0);
+  return raw_syscall(SYS_process_vm_readv, getpid(), arg(&local), 1, arg(&remote), 1, 0) ==
+         static_cast<long>(bytes);
 }
 
 // Whether `pid` with that start time is still there and not a zombie.

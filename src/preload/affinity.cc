@@ -28,10 +28,7 @@ long instance_cores() { return runtime_segment().header->n_cores; }
 int store_hint(Thread* t, std::size_t bytes, const void* set) {
   CpuSet mask;
   std::size_t size = bytes < sizeof mask ? bytes : sizeof mask;
-  if (os::read_own_memory(reinterpret_cast<std::uintptr_t>(set), &mask, size) !=
-      static_cast<long>(size)) {
-    return EFAULT;
-  }
+  if (!os::read_own_memory(reinterpret_cast<std::uintptr_t>(set), &mask, size)) return EFAULT;
   long cpus = real::sysconf(_SC_NPROCESSORS_CONF);
   bool any = false;
   for (long cpu = 0; cpu < cpus && cpu < 1024; ++cpu) any |= mask.words[cpu / 64] >> (cpu % 64) & 1;

@@ -44,8 +44,7 @@ inline bool asks_to_wait(const timespec* timeout) {
 inline bool asks_kernel_to_wait(const timespec* timeout) {
   timespec time{};
   if (!timeout) return true;
-  return os::read_own_memory(reinterpret_cast<std::uintptr_t>(timeout), &time, sizeof time) ==
-             sizeof time &&
+  return os::read_own_memory(reinterpret_cast<std::uintptr_t>(timeout), &time, sizeof time) &&
          asks_to_wait(&time);
 }
 

@@ -47,7 +47,7 @@ std::uintptr_t find_mark(const void* object) {
 
 bool has_mark(std::uintptr_t address) {
   char found[sizeof kMark - 1];
-  return os::read_own_memory(address, found, sizeof found) == sizeof found &&
+  return os::read_own_memory(address, found, sizeof found) &&
          memcmp(found, kMark, sizeof found) == 0;
 }
 

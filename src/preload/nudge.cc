@@ -31,13 +31,9 @@ std::atomic<bool> taken{false};  // the handler is ours
 ROOST_LISTED constinit Real<int(int, const struct sigaction*, struct sigaction*)> real_sigaction{
     "sigaction"};
 
-bool read_bytes(std::uint64_t address, void* to, std::size_t bytes) {
-  return os::read_own_memory(address, to, bytes) == static_cast<long>(bytes);
-}
-
 bool read_carefully(std::uint64_t address, unsigned width, std::uint64_t& value) {
   value = 0;
-  return read_bytes(address, &value, width);
+  return os::read_own_memory(address, &value, width);
 }
 
 #if defined(__x86_64__)
@@ -52,7 +48,7 @@ void on_nudge(int, siginfo_t*, void* context) {
   {
     DeferCancellation guard;
     spin::CodeWindow code;
-    if (!read_code(registers.instruction_pointer, code, read_bytes)) return;
+    if (!read_code(registers.instruction_pointer, code, os::read_own_memory)) return;
     undo_rewrites(code);
     proof = prove_wait(registers, code, read_carefully, kMaxSteps);
     if (!proof.waits) return;

@@ -234,8 +234,7 @@ bool rewrite(Site& site) {
 
 bool reads(std::uint64_t address, const void* expected, std::size_t size) {
   std::uint8_t found[sizeof(spin::CodeWindow::bytes)];
-  return os::read_own_memory(address, found, size) == static_cast<long>(size) &&
-         memcmp(found, expected, size) == 0;
+  return os::read_own_memory(address, found, size) && memcmp(found, expected, size) == 0;
 }
 
 // False if the loop is as the program has it, or the object was unloaded.
@@ -251,8 +250,7 @@ bool same_code(const Site& site) {
     if (!reads(detour.hops[i].address, detour.hops[i].bytes, detour.hops[i].size)) return false;
   }
   spin::CodeWindow now{site.code.address, site.code.size, {}};
-  if (os::read_own_memory(now.address, now.bytes, now.size) != static_cast<long>(now.size))
-    return false;
+  if (!os::read_own_memory(now.address, now.bytes, now.size)) return false;
   undo_rewrites(now);
   return memcmp(now.bytes, site.code.bytes, now.size) == 0;
 }

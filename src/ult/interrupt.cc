@@ -36,18 +36,14 @@ bool is_among(const int (&calls)[n], long number) {
   return false;
 }
 
-bool read_bytes(std::uint64_t address, void* to, std::size_t bytes) {
-  return kernel::read_own_memory(address, to, bytes) == static_cast<long>(bytes);
-}
-
 bool read_carefully(std::uint64_t address, unsigned width, std::uint64_t& value) {
   value = 0;
-  return read_bytes(address, &value, width);
+  return kernel::read_own_memory(address, &value, width);
 }
 
 bool is_system_call(std::uint64_t address) {
   std::uint8_t code[2];
-  return read_bytes(address, code, sizeof code) && code[0] == 0x0f && code[1] == 0x05;
+  return kernel::read_own_memory(address, code, sizeof code) && code[0] == 0x0f && code[1] == 0x05;
 }
 
 // Whether the signal has interrupted a system call: the kernel then repeats it, or has it say
@@ -61,7 +57,7 @@ bool in_system_call(const spin::Registers& registers) {
 
 bool spins(const spin::Registers& registers) {
   spin::CodeWindow code;
-  return spin::read_code(registers.instruction_pointer, code, read_bytes) &&
+  return spin::read_code(registers.instruction_pointer, code, kernel::read_own_memory) &&
          spin::prove_wait(registers, code, read_carefully, kMaxSteps).waits;
 }
 

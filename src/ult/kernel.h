@@ -95,12 +95,13 @@ inline long call_asleep_in(std::int32_t tid) {
   return number;
 }
 
-// Memory of this process that may not be there: how many bytes were read, or -1.
-inline long read_own_memory(std::uint64_t address, void* to, std::size_t bytes) {
+// Copies memory of this process that may not be there. Whether all was.
+inline bool read_own_memory(std::uint64_t address, void* to, std::size_t bytes) {
   KeepErrno keep;
   iovec local{to, bytes};
   iovec remote{reinterpret_cast<void*>(address), bytes};
-  return syscall(SYS_process_vm_readv, getpid(), &local, 1UL, &remote, 1UL, 0UL);
+  return syscall(SYS_process_vm_readv, getpid(), &local, 1UL, &remote, 1UL, 0UL) ==
+         static_cast<long>(bytes);
 }
 
 inline void write_error(const char* text, std::size_t length) {
