@@ -71,10 +71,11 @@ struct ThreadLife {
 };
 ThreadLife probe_life(Nanoseconds duration);
 
-// The machine file (sim/machine.h) made of the figures; what could not be measured is assumed, and
-// its line says so.
+// How the file begins, by which an earlier one is known.
 inline constexpr const char* kMachineFileBegins =
     "# A machine for `roost sim`, measured by `roost sim calibrate`.";
+// The machine file (sim/machine.h) made of the figures; what could not be measured is assumed, and
+// its line says so.
 std::string machine_file(const Machine&, const Figures&, const std::string& name, unsigned rounds);
 
 }  // namespace roost::cli

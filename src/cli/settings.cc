@@ -2,12 +2,11 @@
 #include "cli/settings.h"
 
 #include <algorithm>
-#include <cctype>
-#include <charconv>
 #include <cstring>
 
 #include "cli/duration.h"
 #include "cli/error.h"
+#include "cli/number.h"
 #include "cli/policy_choice.h"
 #include "cli/split.h"
 #include "segment/segment.h"
@@ -53,14 +52,6 @@ const PolicyParameter& find_allowed(const Policy& policy, const std::string& nam
       parameter_names(policy));
 }
 
-template <class Number>
-std::optional<Number> parse_number(const std::string& text) {
-  Number number{};
-  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc{} || end != text.data() + text.size()) return {};
-  return number;
-}
-
 bool is_time(const PolicyParameter& parameter) { return std::strcmp(parameter.unit, "ns") == 0; }
 const char* unit_of(const PolicyParameter& parameter) { return is_time(parameter) ? "ns" : ""; }
 
@@ -97,16 +88,12 @@ unsigned parse_cores(const char* whose, const std::string& text) {
   return *cores;
 }
 
-// What was typed for `option`, else what `variable` has; one of these words, or nothing.
-std::optional<std::string> choice(const std::string& option,
-                                  const std::optional<std::string>& typed,
-                                  const std::string& variable,
-                                  const std::optional<std::string>& inherited,
-                                  std::span<const char* const> words) {
-  const std::optional<std::string>& text = typed ? typed : inherited;
-  if (!text || std::find(words.begin(), words.end(), *text) != words.end()) return text;
-  die(kWrongUsage, "{} takes {}, not '{}'", typed ? option : variable,
-      enumerate({words.begin(), words.end()}, " or "), *text);
+// What `whose`, an option or a variable, has is one of these words, or nothing.
+void check_choice(const char* whose, const std::optional<std::string>& text,
+                  std::span<const char* const> words) {
+  if (!text || std::find(words.begin(), words.end(), *text) != words.end()) return;
+  die(kWrongUsage, "{} takes {}, not '{}'", whose, enumerate({words.begin(), words.end()}, " or "),
+      *text);
 }
 
 }  // namespace
@@ -197,17 +184,17 @@ Settings resolve_settings(const RunOptions& options, const Lookup& lookup) {
     if (auto cores = inherited("ROOST_CORES"); cores && !settings.cpus)
       settings.cores = parse_cores("ROOST_CORES", *cores);
   }
-  auto choose = [&](const std::string& name, const std::optional<std::string>& typed,
-                    std::span<const char* const> words) {
-    std::string variable = "ROOST_";
-    for (char c : name) variable += static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
-    return choice("--" + name, typed, variable, inherited(variable.c_str()), words);
+  auto choose = [&](const char* option, const std::optional<std::string>& typed,
+                    const char* variable, std::span<const char* const> words) {
+    std::optional<std::string> text = typed ? typed : inherited(variable);
+    check_choice(typed ? option : variable, text, words);
+    return text;
   };
-  settings.pin = choose("pin", options.pin, kPinModeNames);
-  settings.spin = choose("spin", options.spin, kSpinModes);
-  settings.trap = choose("trap", options.trap, kTrapModes);
-  settings.blas = choose("blas", options.blas, kBlasModes);
-  settings.omp = choose("omp", options.omp, kOmpModes);
+  settings.pin = choose("--pin", options.pin, "ROOST_PIN", kPinModeNames);
+  settings.spin = choose("--spin", options.spin, "ROOST_SPIN", kSpinModes);
+  settings.trap = choose("--trap", options.trap, "ROOST_TRAP", kTrapModes);
+  settings.blas = choose("--blas", options.blas, "ROOST_BLAS", kBlasModes);
+  settings.omp = choose("--omp", options.omp, "ROOST_OMP", kOmpModes);
   settings.stats = options.stats;
   return settings;
 }

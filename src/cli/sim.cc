@@ -5,11 +5,11 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <charconv>
 #include <initializer_list>
 #include <memory>
 
 #include "cli/error.h"
+#include "cli/number.h"
 #include "cli/verbs.h"
 #include "sim/checker.h"
 #include "sim/toml_reader.h"
@@ -81,10 +81,7 @@ Verb add_sim(CLI::App& app) {
       ->allow_extra_args(false);
   verb->add_option("--seed", options->seed, "Seed of the first run (default 1)")
       ->check([](const std::string& text) -> std::string {
-        std::uint64_t seed = 0;
-        const char* end = text.data() + text.size();
-        auto [stopped, error] = std::from_chars(text.data(), end, seed);
-        return stopped == end && error == std::errc{} ? "" : "it takes a number of 64 bits";
+        return parse_number<std::uint64_t>(text) ? "" : "it takes a number of 64 bits";
       });
   verb->add_option("--repeat", options->repeat, "Runs of each policy, with seeds that follow")
       ->check(CLI::Range(1, 10'000));

@@ -105,7 +105,7 @@ int sim_compare(const SimOptions& options) {
       scenario.unit,
       {}};
   if (!options.json.empty() && options.json != "-")
-    check_output(options.json, "{\n  \"scenario\": ", "comparison", "--json", kFailed);
+    check_output(options.json, sim::kComparisonBegins, "comparison", "--json", kFailed);
   std::optional<sim::TraceFile> trace;
   if (!options.trace.empty()) {
     check_output(options.trace, sim::kTraceBegins, "simulated trace", "--trace", kFailed);

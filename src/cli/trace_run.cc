@@ -1,20 +1,18 @@
 // The process that stays while a recorded command runs in a child.
 #include "cli/trace_run.h"
 
-#include <fcntl.h>
 #include <signal.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <bit>
 #include <cerrno>
-#include <charconv>
 #include <cstring>
 #include <fstream>
 
 #include "cli/error.h"
+#include "cli/number.h"
 #include "cli/output_file.h"
 #include "cli/trace_rings.h"
 #include "cli/trace_timeline.h"
@@ -55,10 +53,9 @@ std::optional<TraceWish> trace_wish(const std::optional<std::string>& file,
   if (file->empty()) die(kWrongUsage, "--trace takes the name of the file to write");
   std::uint64_t number = trace::kStandardEvents;
   if (events) {
-    const char* end = events->data() + events->size();
-    auto [stopped, error] = std::from_chars(events->data(), end, number);
-    if (error != std::errc{} || stopped != end || number < trace::kFewestEvents ||
-        number > trace::kMostEvents) {
+    // What is no number is too few.
+    number = parse_number<std::uint64_t>(*events).value_or(0);
+    if (number < trace::kFewestEvents || number > trace::kMostEvents) {
       die(kWrongUsage, "--trace-events takes a number from {} to {}, not '{}'",
           trace::kFewestEvents, trace::kMostEvents, *events);
     }

@@ -246,16 +246,16 @@ namespace {
 // Who the member is from one region to the next: a team's master is the thread that opened it, the
 // others are named by that, their level and number.
 std::uint64_t name_of(const Member& member) {
-  constexpr std::uint64_t kMix = 0x9e37'79b9'7f4a'7c15u;
   std::uint64_t name = 0;
-  const Member* at = &member;
-  for (; at->team->opener; at = at->team->opener) {
-    if (at->number == 0) continue;
-    name = (name ^ (std::uint64_t{at->team->level} << 32 | at->number)) * kMix;
+  auto add = [&](std::uint64_t part) {
+    name = (name ^ part) * 0x9e37'79b9'7f4a'7c15u;
     name ^= name >> 29;
-  }
-  name = (name ^ static_cast<std::uint64_t>(at->gtid)) * kMix;
-  return (name ^ name >> 29) | 1;
+  };
+  const Member* at = &member;
+  for (; at->team->opener; at = at->team->opener)
+    if (at->number != 0) add(std::uint64_t{at->team->level} << 32 | at->number);
+  add(static_cast<std::uint64_t>(at->gtid));
+  return name | 1;
 }
 
 }  // namespace

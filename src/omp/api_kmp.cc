@@ -17,9 +17,9 @@ constexpr int kForEver = 0x7fff'ffff;
 constexpr int kThroughput = 3;  // library_throughput: threads wait for a while, then sleep
 
 int blocktime() {
-  settings();
+  const Settings& set = settings();
   Nanoseconds limit = ult::patience_limit.load(std::memory_order_relaxed) / kMillisecond;
-  if (settings().wait == Settings::Wait::active && limit == kActivePatience / kMillisecond)
+  if (set.wait == Settings::Wait::active && limit == kActivePatience / kMillisecond)
     return kForEver;  // as programs know it
   return limit < kForEver ? static_cast<int>(limit) : kForEver;
 }
@@ -132,12 +132,12 @@ ROOST_EXPORT void kmp_set_library_turnaround() {}
 ROOST_EXPORT void kmp_set_library_turnaround_() {}
 ROOST_EXPORT void kmp_set_library_throughput() {}
 ROOST_EXPORT void kmp_set_library_throughput_() {}
-// Hints: variables in a string, sizes of tables, what is printed.
 ROOST_EXPORT void kmp_set_defaults(const char* list) { set_defaults(list, strlen(list)); }
 ROOST_EXPORT void kmp_set_defaults_(const char* list, int length) {
   set_defaults(list, static_cast<std::size_t>(length));
 }
 ROOST_EXPORT void kmpc_set_defaults(const char* list) { set_defaults(list, strlen(list)); }
+// Hints: sizes of tables, what is printed.
 ROOST_EXPORT void kmp_set_disp_num_buffers(int) {}
 ROOST_EXPORT void kmp_set_disp_num_buffers_(const int*) {}
 ROOST_EXPORT void kmpc_set_disp_num_buffers(int) {}

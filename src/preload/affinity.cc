@@ -93,23 +93,11 @@ void inherit_affinity_hint(char** environment) {
   }
 }
 
-HintVariable::HintVariable() {
+Text<4096> affinity_variable() {
+  Text<4096> text;
   const Thread* t = runtime_active() ? this_thread() : nullptr;
-  if (t && t->has_affinity_hint) text_ << kHintVariable << format_cpulist(t->affinity_hint).c_str();
-}
-
-std::size_t HintVariable::room(char* const* environment) const {
-  std::size_t count = 2;
-  while (*environment++) ++count;
-  return count;
-}
-
-char* const* HintVariable::put_before(char* const* environment, char** room) {
-  room[0] = const_cast<char*>(text_.c_str());
-  std::size_t count = 1;
-  for (; *environment; ++environment) room[count++] = *environment;
-  room[count] = nullptr;
-  return room;
+  if (t && t->has_affinity_hint) text << kHintVariable << format_cpulist(t->affinity_hint).c_str();
+  return text;
 }
 
 static int set_by_pid(pid_t pid, size_t bytes, const cpu_set_t* set) {

@@ -1,11 +1,12 @@
 // Affinity hints, for the wrappers, for syscall() and across exec.
 #pragma once
 
+#include <string.h>
 #include <sys/types.h>
 
 #include <cstddef>
 
-#include "topo/cpulist.h"
+#include "base/text.h"
 
 namespace roost {
 
@@ -20,30 +21,24 @@ long get_affinity_hint(pid_t pid, std::size_t bytes, void* set);
 // that. By the first thread, once it has joined.
 void inherit_affinity_hint(char** environment);
 
-// The calling thread's hint as a variable of the environment that an exec or a spawn hands on. Has
-// no use of the heap: it serves children of vfork, too.
-class HintVariable {
- public:
-  HintVariable();
-  bool needed() const { return text_.length() > 0; }
-  // Entries of an array that put_before() fills.
-  std::size_t room(char* const* environment) const;
-  char* const* put_before(char* const* environment, char** room);
+// The calling thread's hint as a variable of the environment, which an exec or a spawn hands on;
+// empty if it has none.
+Text<4096> affinity_variable();
 
- private:
-  Text<4096> text_;
-};
-
-// Calls `make(environment)` with the hint in it, if there is one.
+// Calls `make(environment)` with the hint in it, if there is one. Has no use of the heap: it serves
+// children of vfork, too.
 template <class Make>
 int with_affinity_hint(char* const* environment, Make&& make) {
-  HintVariable hint;
-  if (!hint.needed() || !environment) return make(environment);
+  Text<4096> hint = affinity_variable();
+  if (!hint.length() || !environment) return make(environment);
+  std::size_t count = 0;
+  while (environment[count]) ++count;
   constexpr std::size_t kMost = 1 << 16;  // on the stack
-  std::size_t room = hint.room(environment);
-  if (room > kMost) return make(environment);
-  auto** entries = static_cast<char**>(__builtin_alloca(room * sizeof(char*)));
-  return make(hint.put_before(environment, entries));
+  if (count + 2 > kMost) return make(environment);
+  auto** entries = static_cast<char**>(__builtin_alloca((count + 2) * sizeof(char*)));
+  entries[0] = const_cast<char*>(hint.c_str());
+  memcpy(entries + 1, environment, (count + 1) * sizeof(char*));
+  return make(entries);
 }
 
 }  // namespace roost

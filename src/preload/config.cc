@@ -102,6 +102,8 @@ void choose_cores(SegmentConfig& config) {
 
 }  // namespace
 
+bool started_by_roost(char** environment) { return variable(environment, "ROOST_INSTANCE"); }
+
 ConfigResult read_config(char** environment, SegmentConfig& config, PolicyFileError& why) {
   const char* instance = variable(environment, "ROOST_INSTANCE");
   if (!instance) return ConfigResult::unmanaged;

@@ -14,6 +14,9 @@ enum class ConfigResult {
   managed,
 };
 
+// Whether `roost run` has started the process, or one above it.
+bool started_by_roost(char** environment);
+
 // `environment` is the vector handed to constructors: libc's own is not set up yet. Loads the
 // policy if it is a plug-in; `why` says in a sentence why one is refused.
 ConfigResult read_config(char** environment, SegmentConfig& config, PolicyFileError& why);

@@ -50,19 +50,12 @@ void after_fork_in_child() {
   threads_after_fork();
 }
 
-// Its checks know libc's locks and threads by being asked first, where Roost is.
-bool runs_under_thread_sanitizer(char** environment) {
-  if (!&__tsan_init) return false;
-  constexpr char kManaged[] = "ROOST_INSTANCE=";
-  for (; environment && *environment; ++environment)
-    if (strncmp(*environment, kManaged, sizeof kManaged - 1) == 0) {
-      constexpr char kSaid[] =
-          "roost: a program built for ThreadSanitizer runs unmanaged; its races could not be told "
-          "from Roost's locks\n";
-      os::write(2, kSaid, sizeof kSaid - 1);
-      break;
-    }
-  return true;
+// ThreadSanitizer has to see a lock before anybody else acts on it.
+void complain_of_thread_sanitizer() {
+  constexpr char kSaid[] =
+      "roost: a program built for ThreadSanitizer runs unmanaged; its races could not be told "
+      "from Roost's locks\n";
+  os::write(2, kSaid, sizeof kSaid - 1);
 }
 
 void complain(const char* instance, const char* why) {
@@ -73,7 +66,10 @@ void complain(const char* instance, const char* why) {
 }
 
 __attribute__((constructor(101))) void start(int, char**, char** environment) {
-  if (runs_under_thread_sanitizer(environment)) return;
+  if (&__tsan_init) {
+    if (started_by_roost(environment)) complain_of_thread_sanitizer();
+    return;
+  }
   static constinit SegmentConfig config{};
   PolicyFileError refused;
   ConfigResult found = read_config(environment, config, refused);

@@ -19,6 +19,8 @@ struct Comparison {
 
 // The table for people. The first policy is what the others are compared with.
 std::string comparison_table(const Comparison&, const Machine&);
+// How that of all runs begins, by which an earlier file is known.
+inline constexpr const char* kComparisonBegins = "{\n  \"scenario\": ";
 // All runs with all figures.
 std::string comparison_json(const Comparison&);
 // "1.234 ms"

@@ -43,10 +43,11 @@ bool calls_are_open(const Batch* batch) {
   return false;
 }
 
-// In a call that does not let siblings run. One that waits for a core sleeps, too.
+// In a call that does not let siblings run; to the kernel, who waits for a core sleeps as well.
 bool sleeps_long(const Carrier& carrier, const Seen& since, Nanoseconds now) {
-  return now - since.at >= kAsleep && kernel::is_asleep(carrier.tid) &&
-         !host::is_ready(carrier.thread.load(std::memory_order_relaxed));
+  return now - since.at >= kAsleep &&
+         !host::is_ready(carrier.thread.load(std::memory_order_relaxed)) &&
+         kernel::is_asleep(carrier.tid);
 }
 
 // It finds a call by itself, if not the one that is needed here.
