@@ -34,9 +34,9 @@ struct Crew : ult::Batch {
   unsigned joined = 0;
   bool counted = false;  // its carrier, by this crew
   Courier courier;
-  unsigned sent = 0;   // to workers, from the first on
-  bool light = false;  // the rest are tickets
-  const ult::Batch* was_inside = nullptr;
+  unsigned sent = 0;                       // to workers, from the first on
+  bool light = false;                      // the rest are tickets
+  const ult::Batch* was_inside = nullptr;  // of the owner, before
 };
 
 constinit thread_local Crew* begun __attribute__((tls_model("initial-exec"))) = nullptr;
@@ -96,7 +96,8 @@ Crew* begin_crew(ult::Carrier& own) {
   crew->sent = 0;
   crew->light = false;
   crew->forget_waits();
-  crew->parent.store(own.current->inside, std::memory_order_relaxed);
+  crew->was_inside = own.current->inside;
+  crew->parent.store(crew->was_inside, std::memory_order_relaxed);
   crew->next = begun;
   begun = crew;
   return crew;
@@ -104,11 +105,11 @@ Crew* begin_crew(ult::Carrier& own) {
 
 void end_crew(ult::Carrier& own, Crew& crew) {
   if (crew.light) {
-    ult::set_inside(crew.was_inside);
     ult::hide(own, crew);
     if (crew.spins.load(std::memory_order_relaxed))
       hands_spin.store(true, std::memory_order_relaxed);
   }
+  ult::set_inside(crew.was_inside);
   if (crew.counted) ult::count_out(own);
   Crew** link = &begun;
   while (*link != &crew) link = &(*link)->next;
@@ -129,7 +130,7 @@ void add_ticket(ult::Carrier& own, Crew& crew, unsigned number) {
     crew.tickets.open(number, number + 1);
     if (shown) ult::show(own, crew);
     ult::watch();
-    crew.was_inside = ult::set_inside(&crew);
+    ult::set_inside(&crew);
   }
   if (shown) ult::call_for_help(crew);
 }

@@ -57,6 +57,9 @@ bool of_executable_with_tls(const void* function) {
 struct Remembered {
   std::atomic<const void*> function;
   std::atomic<Waiting> waiting;
+  // Blocking ones, which may have waited but once: how many regions from now one is tried as for
+  // the first time, and how many it was.
+  std::atomic<std::uint32_t> retry_in, patience;
 };
 constinit Remembered remembered[64] = {};
 Remembered& place_of(const void* function) {
@@ -64,17 +67,37 @@ Remembered& place_of(const void* function) {
   return remembered[(bits * 0x9e3779b97f4a7c15u) >> 58];
 }
 
+constexpr std::uint32_t kFirstRetry = 1024, kLastRetry = 1 << 20;  // regions
+
 }  // namespace
 
 void remember_waiting(const void* function, Waiting waiting) {
   Remembered& place = place_of(function);
+  if (waiting == Waiting::blocking) {
+    bool known = place.function.load(std::memory_order_relaxed) == function;
+    std::uint32_t before = known ? place.patience.load(std::memory_order_relaxed) : 0;
+    std::uint32_t patience = !before ? kFirstRetry : before < kLastRetry ? 2 * before : before;
+    place.patience.store(patience, std::memory_order_relaxed);
+    place.retry_in.store(patience, std::memory_order_relaxed);
+  }
   place.waiting.store(waiting, std::memory_order_relaxed);
   place.function.store(function, std::memory_order_relaxed);
 }
+
 Waiting how_waiting(const void* function) {
   Remembered& place = place_of(function);
   bool known = place.function.load(std::memory_order_relaxed) == function;
   return known ? place.waiting.load(std::memory_order_relaxed) : Waiting::unseen;
+}
+
+Waiting waiting_to_expect(const void* function) {
+  Waiting waiting = how_waiting(function);
+  if (waiting != Waiting::blocking) return waiting;
+  // Counts of several threads at once may get lost.
+  std::atomic<std::uint32_t>& retry_in = place_of(function).retry_in;
+  std::uint32_t left = retry_in.load(std::memory_order_relaxed);
+  retry_in.store(left ? left - 1 : 0, std::memory_order_relaxed);
+  return left ? waiting : Waiting::unseen;
 }
 
 void inherit_by_level(Icvs& icvs, unsigned level) {

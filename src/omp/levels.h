@@ -23,5 +23,9 @@ bool on_os_threads(const Team& team);
 enum class Waiting { unseen, calm, spinning, blocking };
 void remember_waiting(const void* function, Waiting waiting);
 Waiting how_waiting(const void* function);
+// By who opens a region: what to make of it. Now and then `unseen` for one that is remembered as
+// blocking: what its members waited for may have been there only at first (libraries load and
+// allocate), and OS threads are dear.
+Waiting waiting_to_expect(const void* function);
 
 }  // namespace roost::omp

@@ -82,17 +82,22 @@ void arrive_at_end(Team& team) {
   if (team.remaining.fetch_sub(1, std::memory_order_acq_rel) == 1) team.done.wake_all();
 }
 
+// At the end of a part, and of any wait after it: what was begun meanwhile may have put the strand
+// inside a batch (ult::suspend). One left inside would later seem to sleep in a call of that batch.
+void restore_inside(const ult::Batch* inside) {
+  if (ult::here.carrier->current->inside != inside) ult::set_inside(inside);
+}
+
 // `leaves`: it does not wait for the others. To a tool its part and its barrier are over then.
 void run_part(Team& team, Member& member, bool leaves) {
   void* before = ult::here.local;
   ult::here.local = &member;
   ult::happens_after(&team.region);
   begin_member(member);
-  const ult::Strand& strand = *ult::here.carrier->current;
-  const ult::Batch* inside = strand.inside;
+  const ult::Batch* inside = ult::here.carrier->current->inside;
   if (team.light.load(std::memory_order_relaxed)) ult::set_inside(&team);
   team.region.invoke(team, member);
-  if (strand.inside != inside) ult::set_inside(inside);
+  restore_inside(inside);
   ompt::part_arrives(member, leaves);
   ult::here.local = before;
 }
@@ -135,7 +140,9 @@ void run_member(ult::Batch* batch, unsigned number) {
   arrive_at_end(team);
   if (stays) {
     ult::here.local = &member;
+    const ult::Batch* inside = ult::here.carrier->current->inside;
     stay_and_help(team, member, round);
+    restore_inside(inside);
     if (watched) {
       ompt::part_leaves(member);
       team.helpers.fetch_sub(1, std::memory_order_release);
@@ -408,11 +415,12 @@ Team& begin_region(const Region& region) {
   team.cancelled.store(0, std::memory_order_relaxed);
   team.singles.store(0, std::memory_order_relaxed);
   team.parent.store(outer.level ? &outer : nullptr, std::memory_order_relaxed);
+  team.was_inside = carrier.current->inside;
   ompt::region_begins(team);
   if (size > 1) {
     ult::happens_before(&team.region);
     team.remaining.store(size - 1, std::memory_order_relaxed);
-    Waiting waiting = how_waiting(region.function);
+    Waiting waiting = waiting_to_expect(region.function);
     bool after_unseen = team.unseen;
     team.own_threads = waiting == Waiting::blocking || on_os_threads(team);
     team.unseen = waiting == Waiting::unseen;
@@ -436,7 +444,7 @@ Team& begin_region(const Region& region) {
         ult::call_for_help(team);
       }
       ult::watch();
-      team.was_inside = ult::set_inside(&team);
+      ult::set_inside(&team);
     }
   }
   ult::here.local = &team.members[0];
@@ -477,7 +485,6 @@ void end_region() {
       } else if (team.spins.load(std::memory_order_relaxed)) {
         remember_waiting(team.region.function, Waiting::spinning);
       }
-      ult::set_inside(team.was_inside);
       ult::hide(carrier, team);
     }
     team.round.fetch_add(1, std::memory_order_seq_cst);  // [help-1]
@@ -488,6 +495,7 @@ void end_region() {
       cpu_pause();
     }
   }
+  restore_inside(team.was_inside);
   ompt::region_ends(team, master);
   team.workshares.begin = master.workshares;
   Member& opener = *team.opener;

@@ -16,7 +16,8 @@ constexpr unsigned kSoonTicks = 8;              // so often
 constexpr unsigned kQuietTicks = 50;            // without light strands before it sleeps
 constexpr Nanoseconds kSuspicious = 1'000'000;  // CPU time a strand has used at a stretch: asked
 constexpr Nanoseconds kHopeless = 8'000'000;    // and where asking has not helped
-constexpr Nanoseconds kAsleep = 20'000'000;     // time a thread sleeps inside a batch
+constexpr Nanoseconds kAsleep = 20'000'000;     // time a thread sleeps inside a batch,
+constexpr unsigned kAsleepLooks = 5;            // at so many looks in a row
 constexpr Nanoseconds kRarest = 64'000'000;     // CPU time between requests
 constexpr unsigned kMaxWatched = 1024;          // carriers
 constexpr std::size_t kStack = 64 * 1024;
@@ -32,7 +33,8 @@ struct Seen {
   Nanoseconds at;
   Nanoseconds last_used;  // at the last look, and since when it was that
   Nanoseconds still_since;
-  Nanoseconds ask_at;  // CPU time to be spent before it is asked again
+  Nanoseconds ask_at;     // CPU time to be spent before it is asked again
+  unsigned asleep_looks;  // how many in a row have found it asleep
 };
 Seen seen[kMaxWatched];
 
@@ -43,11 +45,14 @@ bool calls_are_open(const Batch* batch) {
   return false;
 }
 
-// In a call that does not let siblings run; to the kernel, who waits for a core sleeps as well.
-bool sleeps_long(const Carrier& carrier, const Seen& since, Nanoseconds now) {
-  return now - since.at >= kAsleep &&
-         !host::is_ready(carrier.thread.load(std::memory_order_relaxed)) &&
-         kernel::is_asleep(carrier.tid);
+// In a call that does not let siblings run. Seen at several looks: to the kernel, who waits for a
+// core sleeps as well, and so does one that has just been granted it.
+bool sleeps_long(const Carrier& carrier, Seen& it, Nanoseconds now) {
+  if (now - it.at < kAsleep / 2) return false;
+  bool asleep = !host::is_ready(carrier.thread.load(std::memory_order_relaxed)) &&
+                kernel::is_asleep(carrier.tid);
+  it.asleep_looks = asleep ? it.asleep_looks + 1 : 0;
+  return it.asleep_looks >= kAsleepLooks && now - it.at >= kAsleep;
 }
 
 // It finds a call by itself, if not the one that is needed here.
@@ -105,7 +110,7 @@ Found look() {
     Seen& it = seen[i];
     std::uint32_t steps = carrier.steps.load(std::memory_order_relaxed);
     Nanoseconds used = kernel::cpu_time(carrier.tid);
-    if (steps != it.steps || used < it.used) it = {steps, used, now, used, now, kSuspicious};
+    if (steps != it.steps || used < it.used) it = {steps, used, now, used, now, kSuspicious, 0};
     if (used != it.last_used) {
       it.last_used = used;
       it.still_since = now;
@@ -128,7 +133,7 @@ Found look() {
     if (!busy && !sleeps_long(carrier, it, now)) continue;
     if (!busy) inside->blocks.store(true, std::memory_order_relaxed);
     wake_or_add_worker();
-    it = {steps, used, now, used, now, kSuspicious};
+    it = {steps, used, now, used, now, kSuspicious, 0};
   }
   return found;
 }

@@ -1,0 +1,37 @@
+// For tests of which OS threads a region's members run on.
+#pragma once
+
+#include <sys/syscall.h>
+#include <unistd.h>
+
+static inline void compute_for(double seconds) {
+  double end = omp_get_wtime() + seconds;
+  while (omp_get_wtime() < end) continue;
+}
+
+// How many OS threads a region has whose members, `size` of them, each call `part`.
+static inline int os_threads_of(void (*part)(void), int size) {
+  long tids[size];
+#pragma omp parallel num_threads(size)
+  {
+    tids[omp_get_thread_num()] = syscall(SYS_gettid);
+    part();
+  }
+  int count = 0;
+  for (int i = 0; i < size; ++i) {
+    int before = 0;
+    for (int j = 0; j < i; ++j) before |= tids[j] == tids[i];
+    count += !before;
+  }
+  return count;
+}
+
+// The least of so many regions: now and then one has a thread more for a moment.
+static inline int fewest_os_threads_of(void (*part)(void), int size, int regions) {
+  int fewest = size;
+  for (int i = 0; i < regions; ++i) {
+    int count = os_threads_of(part, size);
+    if (count < fewest) fewest = count;
+  }
+  return fewest;
+}
