@@ -15,6 +15,8 @@ struct Member;
 // From the text of OMP_PLACES; once, while the environment is read. False if it is malformed or has
 // no place of this process.
 bool define_places(const char* text);
+// Nothing is to be bound: there are none.
+void forget_places();
 unsigned place_count();
 // CPUs of a place that exists; their number.
 unsigned place_cpus(unsigned place, const std::uint16_t*& cpus);

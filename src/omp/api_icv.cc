@@ -110,7 +110,10 @@ ROOST_EXPORT void omp_get_place_proc_ids(int place, int* ids) {
 }
 ROOST_EXPORT int omp_get_place_num() {
   settings();
-  return place_of_caller();
+  int place = place_of_caller();
+  // Where it runs is in no place, as nobody is bound; programs take it for an index all the same.
+  if (place < 0 && place_count()) place = static_cast<int>(self().number % place_count());
+  return place;
 }
 // Nobody is confined to a part of the places.
 ROOST_EXPORT int omp_get_partition_num_places() { return omp_get_num_places(); }

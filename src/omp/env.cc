@@ -145,22 +145,28 @@ void read_schedule(Settings& set) {
              });
 }
 
+// Each of the two has a default if the other is given, as with libgomp and libomp.
 void read_places(Settings& set) {
-  if (read_value("OMP_PROC_BIND", "true, false, or a list of primary, close and spread",
+  bool binds =
+      read_value("OMP_PROC_BIND", "true, false, or a list of primary, close and spread",
                  [&](const char* text) {
                    return parse::binds(text, set.bind_by_level, kMaxListed, set.n_bind_by_level);
-                 })) {
-    set.initial.bind = set.bind_by_level[0];
-  }
+                 });
+  if (binds) set.initial.bind = set.bind_by_level[0];
   // GOMP_CPU_AFFINITY and KMP_AFFINITY are hints, too, but nothing asks for them.
-  read_value("OMP_PLACES",
-             "threads, cores, ll_caches, numa_domains or sockets, perhaps with a number in "
-             "parentheses, or a list of places like {0,1},{2:4:2}",
-             [&](const char* text) {
-               if (!define_places(text)) return false;
-               set.places = text;
-               return true;
-             });
+  bool places = read_value("OMP_PLACES",
+                           "threads, cores, ll_caches, numa_domains or sockets, perhaps with a "
+                           "number in parentheses, or a list of places like {0,1},{2:4:2}",
+                           [&](const char* text) {
+                             if (!define_places(text)) return false;
+                             set.places = text;
+                             return true;
+                           });
+  if (places && !binds) set.initial.bind = Bind::yes;
+  if (set.initial.bind == Bind::no) forget_places();
+  constexpr const char* kDefaultPlaces = "cores";
+  if (set.initial.bind != Bind::no && !places && define_places(kDefaultPlaces))
+    set.places = kDefaultPlaces;
   read_boolean("OMP_DISPLAY_AFFINITY", set.display_affinity);
   affinity_wanted.store(set.display_affinity, std::memory_order_relaxed);
   if (const char* text = value_for_host("OMP_AFFINITY_FORMAT")) set_affinity_format(text);

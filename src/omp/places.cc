@@ -120,6 +120,8 @@ bool define_places(const char* text) {
   return define_by_kind(kind, wanted, usable);
 }
 
+void forget_places() { table.count = 0; }
+
 unsigned place_count() { return table.count; }
 
 unsigned place_cpus(unsigned place, const std::uint16_t*& cpus) {

@@ -8,6 +8,8 @@
 #include <string.h>
 #include <sys/sysinfo.h>
 
+#include "base/loaded_object.h"
+#include "preload/library_threads.h"
 #include "preload/process.h"
 #include "preload/wait.h"
 #include "topo/cpulist.h"
@@ -110,7 +112,10 @@ static int get_by_pid(pid_t pid, size_t bytes, cpu_set_t* set) {
   int error = load_whole(by_pid(pid), bytes, set);
   return error ? fail(error) : 0;
 }
-static int set_by_handle(pthread_t handle, size_t bytes, const cpu_set_t* set) {
+// Inline: it asks who has called.
+__attribute__((always_inline)) static inline int set_by_handle(pthread_t handle, size_t bytes,
+                                                               const cpu_set_t* set) {
+  if (has_openmp_runtime() && is_libgomp(__builtin_return_address(0))) return 0;
   Thread* t = runtime_active() ? find_thread(handle) : nullptr;
   return t ? store_hint(t, bytes, set) : real::pthread_setaffinity_np(handle, bytes, set);
 }

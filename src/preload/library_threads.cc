@@ -12,6 +12,7 @@
 #include <link.h>
 #include <string.h>
 
+#include "base/loaded_object.h"
 #include "base/types.h"
 #include "os/sys.h"
 #include "preload/real.h"
@@ -56,8 +57,7 @@ bool begins(const char* text, const char* with) { return strncmp(text, with, str
 // BLIS under its own name, or as the BLAS of a distribution. An object that has BLIS in it besides
 // code of its own may make other threads.
 bool has_name_of_blas(const char* path) {
-  const char* slash = strrchr(path, '/');
-  const char* file = slash ? slash + 1 : path;
+  const char* file = file_name(path);
   return begins(file, "libblis") || begins(file, "libblas");
 }
 
@@ -88,6 +88,11 @@ bool is_in_blis(const void* address) {
 }
 
 }  // namespace
+
+bool has_openmp_runtime() {
+  resolve_libc_functions();
+  return crew_create.found() != nullptr;
+}
 
 bool make_library_thread(const void* caller, pthread_t* handle, void* (*start)(void*),
                          void* argument) {

@@ -6,6 +6,9 @@
 
 namespace roost {
 
+// Whether Roost's OpenMP runtime is in the process.
+bool has_openmp_runtime();
+
 // `caller`: the address that pthread_create returns to. False if its thread has to be a real one.
 // Any thread; takes no lock of the dynamic linker's.
 bool make_library_thread(const void* caller, pthread_t* handle, void* (*start)(void*),

@@ -58,6 +58,14 @@ static int holds(char test) {
       return schedule(omp_sched_auto, 1);
     case 'l':
       return omp_get_max_active_levels() == 2 && inner_size() == 6;
+    // libgomp, which may be loaded besides, binds the thread that loads it.
+    case 'm':
+      return omp_get_num_procs() == atoi(getenv("PROCS")) && omp_get_num_places() > 0 &&
+             omp_get_proc_bind() != omp_proc_bind_false && omp_get_place_num() >= 0;
+    case 'n':
+      return omp_get_num_procs() == atoi(getenv("PROCS"));
+    case 'o':
+      return omp_get_num_places() == 0 && omp_get_place_num() < 0;
   }
   return 0;
 }
@@ -81,6 +89,11 @@ static const char* const tests[][4] = {
     {"j", "OMP_PROC_BIND=spread,close", "OMP_PLACES=threads"},
     {"k", "OMP_SCHEDULE=auto"},
     {"l", "OMP_NUM_THREADS=2,6", "OMP_MAX_ACTIVE_LEVELS=2"},
+    {"m", "OMP_PROC_BIND=true"},
+    {"m", "OMP_PROC_BIND=spread", "OMP_PLACES={0}"},
+    {"m", "OMP_PLACES=threads"},
+    {"n", "GOMP_CPU_AFFINITY=0-1"},
+    {"o", "OMP_PROC_BIND=false", "OMP_PLACES=cores"},
 };
 
 int main(int argc, char** argv) {
@@ -88,6 +101,9 @@ int main(int argc, char** argv) {
   static const char* const cleared[] = {"OMP_NUM_THREADS", "OMP_SCHEDULE", "OMP_PROC_BIND",
                                         "OMP_DYNAMIC", "OMP_MAX_ACTIVE_LEVELS"};
   for (unsigned i = 0; i < sizeof cleared / sizeof *cleared; ++i) unsetenv(cleared[i]);
+  char procs[16];
+  snprintf(procs, sizeof procs, "%d", omp_get_num_procs());
+  setenv("PROCS", procs, 1);
   int wrong = 0;
   for (unsigned i = 0; i < sizeof tests / sizeof *tests; ++i) {
     pid_t child = fork();

@@ -1,0 +1,29 @@
+// Which shared object some code belongs to.
+#pragma once
+
+#include <dlfcn.h>
+
+#include <cstring>
+
+namespace roost {
+
+// The file name in a path.
+inline const char* file_name(const char* path) {
+  const char* slash = strrchr(path, '/');
+  return slash ? slash + 1 : path;
+}
+
+// Whether the address lies in an object whose file name begins so. Not in a signal handler.
+inline bool lies_in_object(const void* address, const char* name) {
+  Dl_info object;
+  return dladdr(address, &object) && object.dli_fname &&
+         strncmp(file_name(object.dli_fname), name, strlen(name)) == 0;
+}
+
+// GCC's OpenMP runtime, also as wheels rename it. Where Roost's has taken its place it is still
+// loaded, as objects name it, and its constructor binds the thread it runs in to the first place
+// (OMP_PROC_BIND, OMP_PLACES, GOMP_CPU_AFFINITY); its threads, which would have the other places,
+// are never made.
+inline bool is_libgomp(const void* address) { return lies_in_object(address, "libgomp"); }
+
+}  // namespace roost
