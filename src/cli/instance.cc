@@ -82,4 +82,10 @@ CpuSet cpus_of(const Segment& segment) {
   return cpus;
 }
 
+CpuSet cpus_of(const Machine& machine) {
+  CpuSet cpus;
+  for (unsigned core = 0; core < machine.n_cores; ++core) cpus.set(machine.cores[core].os_cpu);
+  return cpus;
+}
+
 }  // namespace roost::cli

@@ -7,6 +7,7 @@
 
 #include "segment/segment.h"
 #include "topo/cpu_set.h"
+#include "topo/machine.h"
 
 namespace roost::cli {
 
@@ -46,5 +47,6 @@ std::vector<std::string> own_segments();
 
 // The kernel's CPUs of an instance.
 CpuSet cpus_of(const Segment&);
+CpuSet cpus_of(const Machine&);
 
 }  // namespace roost::cli

@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <memory>
 
+#include "cli/bound_rank.h"
 #include "cli/clean.h"
 #include "cli/error.h"
 #include "cli/instance.h"
@@ -60,19 +61,17 @@ const Policy& require_policy_of(const Segment& segment, const std::string& name)
 
 // An instance that runs already keeps its cores, policy and parameters: says what was asked in
 // vain.
-void warn_of_differences(const Settings& settings, const Segment& segment, const Policy& policy) {
+// `cpus`: that a new one would have.
+void warn_of_differences(const Settings& settings, const Segment& segment, const Policy& policy,
+                         const std::optional<CpuSet>& cpus) {
   const SegmentHeader& header = *segment.header;
-  CpuSet asked;
-  ErrorText error;
   std::string other;
-  auto differs = [&](const char* what) {
-    other += (other.empty() ? "" : ", ") + std::string(what);
-  };
+  auto differs = [&](const std::string& what) { other += (other.empty() ? "" : ", ") + what; };
   if (settings.policy_given && &policy != settings.policy) differs("policy");
-  if (settings.cores && settings.cores != header.n_cores) differs("number of cores");
-  if (settings.cpus && parse_cpulist(settings.cpus->c_str(), asked, error) == 0 &&
-      asked != cpus_of(segment)) {
-    differs("CPU list");
+  if (settings.cores) {
+    if (settings.cores != header.n_cores) differs("number of cores");
+  } else if (cpus && *cpus != cpus_of(segment)) {
+    differs("CPU list (" + std::string(brief_cpulist(cpus_of(segment)).c_str()) + ")");
   }
   if (settings.pin && *settings.pin != kPinModeNames[static_cast<unsigned>(header.pin_mode)])
     differs("pinning");
@@ -155,14 +154,19 @@ int run(const RunOptions& options, const std::vector<std::string>& command) {
   std::string path = find_program(command[0], look_up_own);
   ProgramCheck program = check_program(path);
 
+  bool may_share = program.may_preload && program.unmanaged.empty();
+  if (auto rank = find_bound_rank(look_up_own); rank && may_share) share_cores_of_job(*rank);
   CoreRequest request{settings.cpus ? settings.cpus->c_str() : nullptr, settings.cores};
   SharedMemory memory = look_at_shared_memory(0);
   if (!memory.problem.empty()) die(kCannotRun, "{}", memory.problem);
   std::unique_ptr<MappedSegment> instance = living_instance(settings.instance);
   if (instance) {
     const Policy& policy = require_policy_of(**instance, settings.instance);
-    if (options.cpus || options.cores) machine_for(request);
-    warn_of_differences(settings, **instance, policy);
+    // Within an instance what this process may use is what its program was bound to.
+    bool asks = options.cpus || options.cores || !look_up_own("ROOST_INSTANCE");
+    std::optional<CpuSet> cpus;
+    if (asks) cpus = cpus_of(machine_for(request));
+    warn_of_differences(settings, **instance, policy, cpus);
   } else {
     require_place_for_a_new_instance(settings, machine_for(request).n_cores);
   }

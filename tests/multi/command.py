@@ -5,7 +5,7 @@ import signal
 
 from harness.process import Outcome
 
-from world import Skip, World, cases, require
+from world import Skip, World, cases, cores_here, require
 
 
 def both(world: World, argv, **how) -> tuple[Outcome, Outcome]:
@@ -113,6 +113,38 @@ def test_affinity_goes_to_what_is_executed(world: World):
     instance = world.roost.new_instance("affinity")
     outcome = world.run(["taskset", "-c", str(cpu), "sh", "-c", script], instance)
     require(outcome.stdout == b"1\n1\n1\n0\n", f"{outcome.stdout!r} {outcome.stderr!r}")
+
+
+RANK_VARIABLES = ("OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "PMI_RANK")
+
+
+@cases(*RANK_VARIABLES, None)
+def test_a_rank_that_its_launcher_binds_shares_the_cores_of_its_job(world: World, variable):
+    """This process is the launcher. Who is bound by others has the cores he was bound to."""
+    if cores_here() < 2:
+        raise Skip("there is one core")
+    instance = world.roost.new_instance("rank")
+    script = "nproc; getconf _NPROCESSORS_ONLN; env | grep -c ROOST_AFFINITY"
+    command = world.roost.command(["sh", "-c", script], instance)
+    rank = ["env", f"{variable}=0"] if variable else []
+    cpu = min(os.sched_getaffinity(0))
+    # In a shell of its own, as the scripts that people give to launchers.
+    outcome = world.run_plain([*rank, "taskset", "-c", str(cpu), "sh", "-c", '"$@"; exit $?', "sh",
+                               *command])
+    online = cores_here() if variable else 1
+    require(outcome.stdout == f"1\n{online}\n0\n".encode(), f"{outcome.stdout!r} {outcome.stderr!r}")
+
+
+def test_who_is_bound_to_other_cores_than_the_instance_is_told(world: World):
+    if cores_here() < 2:
+        raise Skip("there is one core")
+    instance = world.roost.new_instance("bound")
+    world.start_idle(instance)
+    cpu = max(os.sched_getaffinity(0))
+    outcome = world.run_plain(["taskset", "-c", str(cpu), *world.roost.command(["true"], instance)])
+    require(b"keeps its own CPU list (" in outcome.stderr, f"{outcome.stderr!r}")
+    outcome = world.run(["true"], instance)
+    require(outcome.stderr == b"", f"{outcome.stderr!r}")
 
 
 SANITIZED = """
