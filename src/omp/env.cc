@@ -156,7 +156,8 @@ void read_places(Settings& set) {
   // GOMP_CPU_AFFINITY and KMP_AFFINITY are hints, too, but nothing asks for them.
   bool places = read_value("OMP_PLACES",
                            "threads, cores, ll_caches, numa_domains or sockets, perhaps with a "
-                           "number in parentheses, or a list of places like {0,1},{2:4:2}",
+                           "number in parentheses, or a list of places like {0,1},{2:4:2} with "
+                           "CPUs this process may use",
                            [&](const char* text) {
                              if (!define_places(text)) return false;
                              set.places = text;

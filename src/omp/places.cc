@@ -92,6 +92,19 @@ bool define_by_kind(parse::PlaceKind kind, unsigned wanted, const CpuSet& usable
   return table.count > 0;
 }
 
+// Leaves out CPUs that the process may not use, and places that have no others.
+void keep_usable(const CpuSet& usable) {
+  unsigned places = 0, end = 0;
+  for (unsigned place = 0; place < table.count; ++place) {
+    unsigned from = table.begins[place], to = table.begins[place + 1], begin = end;
+    for (unsigned i = from; i < to; ++i)
+      if (contains(usable, table.cpus[i])) table.cpus[end++] = table.cpus[i];
+    if (end > begin) table.begins[places++] = begin;
+  }
+  if (places) table.begins[places] = end;
+  table.count = places;
+}
+
 }  // namespace
 
 unsigned usable_cpus(void (*add)(void* argument, unsigned cpu), void* argument) {
@@ -114,9 +127,12 @@ bool define_places(const char* text) {
     table.count = 0;
     return false;
   }
-  if (kind == parse::PlaceKind::listed) return table.count > 0;
   CpuSet usable = {};
   usable_cpus(insert, &usable);
+  if (kind == parse::PlaceKind::listed) {
+    keep_usable(usable);
+    return table.count > 0;
+  }
   return define_by_kind(kind, wanted, usable);
 }
 

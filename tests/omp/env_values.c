@@ -66,6 +66,8 @@ static int holds(char test) {
       return omp_get_num_procs() == atoi(getenv("PROCS"));
     case 'o':
       return omp_get_num_places() == 0 && omp_get_place_num() < 0;
+    case 'p':
+      return omp_get_num_places() == 1 && omp_get_place_num_procs(0) == 1;
   }
   return 0;
 }
@@ -94,6 +96,7 @@ static const char* const tests[][4] = {
     {"m", "OMP_PLACES=threads"},
     {"n", "GOMP_CPU_AFFINITY=0-1"},
     {"o", "OMP_PROC_BIND=false", "OMP_PLACES=cores"},
+    {"p", "OMP_PLACES={0,1000},{1000}"},
 };
 
 int main(int argc, char** argv) {
