@@ -13,17 +13,18 @@ inline const char* file_name(const char* path) {
   return slash ? slash + 1 : path;
 }
 
-// Whether the address lies in an object whose file name begins so. Not in a signal handler.
-inline bool lies_in_object(const void* address, const char* name) {
-  Dl_info object;
-  return dladdr(address, &object) && object.dli_fname &&
-         strncmp(file_name(object.dli_fname), name, strlen(name)) == 0;
+// Whether the file name in a path begins so.
+inline bool has_file_name(const char* path, const char* begins) {
+  return strncmp(file_name(path), begins, strlen(begins)) == 0;
 }
 
 // GCC's OpenMP runtime, also as wheels rename it. Where Roost's has taken its place it is still
 // loaded, as objects name it, and its constructor binds the thread it runs in to the first place
 // (OMP_PROC_BIND, OMP_PLACES, GOMP_CPU_AFFINITY); its threads, which would have the other places,
-// are never made.
-inline bool is_libgomp(const void* address) { return lies_in_object(address, "libgomp"); }
+// are never made. `address`: in its code. Not in a signal handler.
+inline bool is_libgomp(const void* address) {
+  Dl_info object;
+  return dladdr(address, &object) && object.dli_fname && has_file_name(object.dli_fname, "libgomp");
+}
 
 }  // namespace roost

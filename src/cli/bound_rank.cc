@@ -1,17 +1,15 @@
 // Looks for the launcher among the processes around this one.
 #include "cli/bound_rank.h"
 
-#include <sched.h>
 #include <unistd.h>
 
 #include <cstdlib>
 #include <fstream>
-#include <iterator>
-#include <sstream>
 #include <string>
 
 #include "cli/number.h"
 #include "cli/own_cores.h"
+#include "os/sys.h"
 #include "topo/affinity.h"
 #include "topo/cpulist.h"
 
@@ -28,41 +26,25 @@ const char* rank_variable(const Lookup& lookup) {
   return nullptr;
 }
 
-std::string read_file(const std::string& path) {
-  std::ifstream file(path);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
-
 // What it was executed with.
 bool has_variable(pid_t pid, const std::string& name) {
-  std::string environment = '\0' + read_file("/proc/" + std::to_string(pid) + "/environ");
-  return environment.find('\0' + name + '=') != std::string::npos;
-}
-
-// 0: it cannot be told.
-pid_t parent_of(pid_t pid) {
-  std::string stat = read_file("/proc/" + std::to_string(pid) + "/stat");
-  std::size_t name_end = stat.rfind(')');
-  if (name_end == std::string::npos) return 0;
-  std::istringstream rest(stat.substr(name_end + 1));
-  char state = 0;
-  pid_t parent = 0;
-  rest >> state >> parent;
-  return rest ? parent : 0;
+  std::ifstream file("/proc/" + std::to_string(pid) + "/environ");
+  for (std::string entry; std::getline(file, entry, '\0');)
+    if (entry.starts_with(name + '=')) return true;
+  return false;
 }
 
 // The nearest process around this one that is in no rank.
 pid_t find_launcher(const std::string& variable) {
   pid_t pid = getppid();
-  while (pid > 1 && has_variable(pid, variable)) pid = parent_of(pid);
+  while (pid > 1 && has_variable(pid, variable)) pid = os::parent_of(pid);
   return pid > 1 ? pid : 0;
 }
 
 bool includes(const CpuSet& all, const CpuSet& some) { return some.without(all).count() == 0; }
 
 bool set_own_affinity(const CpuSet& cpus) {
-  return sched_setaffinity(0, sizeof cpus.words, reinterpret_cast<const cpu_set_t*>(cpus.words)) ==
-         0;
+  return os::set_affinity(0, cpus.words, sizeof cpus.words) == 0;
 }
 
 // Slurm's daemon is not confined to the job: what the kernel lets us have is the job's, if it is no

@@ -2,10 +2,10 @@
 #include "cli/bound_rank.h"
 
 #include <gtest/gtest.h>
-#include <sched.h>
 
 #include <map>
 
+#include "os/sys.h"
 #include "topo/affinity.h"
 
 namespace roost::cli {
@@ -20,10 +20,7 @@ std::optional<BoundRank> find(const Variables& variables) {
   });
 }
 
-bool bind_to(const CpuSet& cpus) {
-  return sched_setaffinity(0, sizeof cpus.words, reinterpret_cast<const cpu_set_t*>(cpus.words)) ==
-         0;
-}
+bool bind_to(const CpuSet& cpus) { return os::set_affinity(0, cpus.words, sizeof cpus.words) == 0; }
 
 // This process, bound to its first CPU by a launcher, which the test's parent is.
 class BoundRankOfJob : public testing::Test {

@@ -60,8 +60,7 @@ const Policy& require_policy_of(const Segment& segment, const std::string& name)
 }
 
 // An instance that runs already keeps its cores, policy and parameters: says what was asked in
-// vain.
-// `cpus`: that a new one would have.
+// vain. `cpus`: that a new one would have.
 void warn_of_differences(const Settings& settings, const Segment& segment, const Policy& policy,
                          const std::optional<CpuSet>& cpus) {
   const SegmentHeader& header = *segment.header;
@@ -154,8 +153,8 @@ int run(const RunOptions& options, const std::vector<std::string>& command) {
   std::string path = find_program(command[0], look_up_own);
   ProgramCheck program = check_program(path);
 
-  bool may_share = program.may_preload && program.unmanaged.empty();
-  if (auto rank = find_bound_rank(look_up_own); rank && may_share) share_cores_of_job(*rank);
+  if (program.may_preload && program.unmanaged.empty())
+    if (auto rank = find_bound_rank(look_up_own)) share_cores_of_job(*rank);
   CoreRequest request{settings.cpus ? settings.cpus->c_str() : nullptr, settings.cores};
   SharedMemory memory = look_at_shared_memory(0);
   if (!memory.problem.empty()) die(kCannotRun, "{}", memory.problem);

@@ -73,9 +73,10 @@ constexpr std::uint32_t kFirstRetry = 1024, kLastRetry = 1 << 20;  // regions
 
 void remember_waiting(const void* function, Waiting waiting) {
   Remembered& place = place_of(function);
+  if (place.function.load(std::memory_order_relaxed) != function)
+    place.patience.store(0, std::memory_order_relaxed);  // the older one's
   if (waiting == Waiting::blocking) {
-    bool known = place.function.load(std::memory_order_relaxed) == function;
-    std::uint32_t before = known ? place.patience.load(std::memory_order_relaxed) : 0;
+    std::uint32_t before = place.patience.load(std::memory_order_relaxed);
     std::uint32_t patience = !before ? kFirstRetry : before < kLastRetry ? 2 * before : before;
     place.patience.store(patience, std::memory_order_relaxed);
     place.retry_in.store(patience, std::memory_order_relaxed);

@@ -48,12 +48,19 @@ void wake_for_tasks(const ult::Batch* batch) {
   team.done.wake_all();
 }
 
+// At the end of a part, and of any wait after it: what was begun meanwhile may have put the strand
+// inside a batch (ult::suspend). One left inside would later seem to sleep in a call of that batch.
+void restore_inside(const ult::Batch* inside) {
+  if (ult::here.carrier->current->inside != inside) ult::set_inside(inside);
+}
+
 // A worker that has done its part stays while the region lasts, in case there are tasks. It looks
 // for them only while it is counted as a helper: end_region() waits for those who saw its round.
 // Until it has noticed that a region is over, a strand of its own may have a part in the next one,
 // and stays in its place.
 void stay_and_help(Team& team, Member& member, std::uint32_t round) {
   ult::Carrier& own = *ult::here.carrier;
+  const ult::Batch* inside = own.current->inside;
   own.stays = own.current == &own.root;
   auto over = [&] { return team.round.load(std::memory_order_seq_cst) != round; };
   ult::wait_until(team.done, tasks_of(team), over, [&] {
@@ -64,6 +71,7 @@ void stay_and_help(Team& team, Member& member, std::uint32_t round) {
     return helped;
   });
   own.stays = false;
+  restore_inside(inside);
 }
 
 bool is_idle_worker() {
@@ -80,12 +88,6 @@ void arrive_at_end(Team& team) {
   ult::happens_before(&team.done);
   // [end-1] What the member did is visible to the master.
   if (team.remaining.fetch_sub(1, std::memory_order_acq_rel) == 1) team.done.wake_all();
-}
-
-// At the end of a part, and of any wait after it: what was begun meanwhile may have put the strand
-// inside a batch (ult::suspend). One left inside would later seem to sleep in a call of that batch.
-void restore_inside(const ult::Batch* inside) {
-  if (ult::here.carrier->current->inside != inside) ult::set_inside(inside);
 }
 
 // `leaves`: it does not wait for the others. To a tool its part and its barrier are over then.
@@ -140,9 +142,7 @@ void run_member(ult::Batch* batch, unsigned number) {
   arrive_at_end(team);
   if (stays) {
     ult::here.local = &member;
-    const ult::Batch* inside = ult::here.carrier->current->inside;
     stay_and_help(team, member, round);
-    restore_inside(inside);
     if (watched) {
       ompt::part_leaves(member);
       team.helpers.fetch_sub(1, std::memory_order_release);

@@ -35,7 +35,7 @@ std::uint64_t stat_number(const char* stat, int index) {
   return value;
 }
 
-constexpr int kThreadCount = 18, kStartTime = 20;
+constexpr int kParent = 2, kThreadCount = 18, kStartTime = 20;
 
 // A file of a process or, if `tid` is not 0, of a thread.
 long read_file(pid_t pid, pid_t tid, const char* file, char* text, std::size_t capacity) {
@@ -67,6 +67,12 @@ std::uint64_t process_start_time(pid_t pid) {
   char text[1024];
   if (read_stat(pid, 0, text, sizeof text) <= 0) return 0;
   return stat_number(text, kStartTime);
+}
+
+pid_t parent_of(pid_t pid) {
+  char text[1024];
+  if (read_stat(pid, 0, text, sizeof text) <= 0) return 0;
+  return static_cast<pid_t>(stat_number(text, kParent));
 }
 
 char thread_run_state(pid_t pid, pid_t tid) {

@@ -143,6 +143,9 @@ std::uint64_t process_start_time(pid_t pid);
 // State letter of a thread (proc(5), stat field 3): 'R', 'S', 'D', 'T', 'Z' ...; 0 if it is gone.
 char thread_run_state(pid_t pid, pid_t tid);
 
+// Parent of a process (proc(5), stat field 4); 0 if it is gone.
+pid_t parent_of(pid_t pid);
+
 // How long a thread has been kept waiting for a CPU while it could run, and how often it got one
 // (proc(5), schedstat). False if that cannot be told.
 struct RunDelay {

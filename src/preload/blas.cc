@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 
+#include "base/loaded_object.h"
 #include "os/raw_syscall.h"
 #include "os/sys.h"
 #include "policy/call_width.h"
@@ -95,8 +96,7 @@ int collect(dl_phdr_info* info, std::size_t, void* data) {
   if (!paths.collecting && info->dlpi_adds == paths.adds) return 1;  // nothing was loaded since
   paths.collecting = true;
   paths.adds = info->dlpi_adds;
-  const char* slash = strrchr(info->dlpi_name, '/');
-  const char* name = slash ? slash + 1 : info->dlpi_name;
+  const char* name = file_name(info->dlpi_name);
   std::size_t length = strlen(info->dlpi_name);
   if (paths.count == kMaxLibraries || length >= sizeof paths.text[0]) return 0;
   if (contains(name, "blas") || contains(name, "blis"))

@@ -52,13 +52,10 @@ bool has_mark(std::uintptr_t address) {
          memcmp(found, kMark, sizeof found) == 0;
 }
 
-bool begins(const char* text, const char* with) { return strncmp(text, with, strlen(with)) == 0; }
-
 // BLIS under its own name, or as the BLAS of a distribution. An object that has BLIS in it besides
 // code of its own may make other threads.
 bool has_name_of_blas(const char* path) {
-  const char* file = file_name(path);
-  return begins(file, "libblis") || begins(file, "libblas");
+  return has_file_name(path, "libblis") || has_file_name(path, "libblas");
 }
 
 // Of objects with such a name: where a mark was found, or the address of one that has none. Looked

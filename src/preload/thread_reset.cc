@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/syscall.h>
 
+#include "base/loaded_object.h"
 #include "preload/fork_gate.h"
 #include "preload/lock.h"
 #include "preload/real.h"
@@ -48,18 +49,12 @@ Lock images_lock;
 
 char* thread_pointer() { return static_cast<char*>(__builtin_thread_pointer()); }
 
-bool has_suffix_name(const char* path, const char* prefix) {
-  const char* base = strrchr(path, '/');
-  base = base ? base + 1 : path;
-  return strncmp(base, prefix, strlen(prefix)) == 0;
-}
-
 // libc and the dynamic linker keep state there that belongs to the kernel thread.
 bool keeps_its_storage(const dl_phdr_info* info) {
-  if (has_suffix_name(info->dlpi_name, "libc.so.") ||
-      has_suffix_name(info->dlpi_name, "libpthread.so.") ||
-      has_suffix_name(info->dlpi_name, "ld-linux") || has_suffix_name(info->dlpi_name, "ld.so") ||
-      has_suffix_name(info->dlpi_name, "libroost")) {
+  if (has_file_name(info->dlpi_name, "libc.so.") ||
+      has_file_name(info->dlpi_name, "libpthread.so.") ||
+      has_file_name(info->dlpi_name, "ld-linux") || has_file_name(info->dlpi_name, "ld.so") ||
+      has_file_name(info->dlpi_name, "libroost")) {
     return true;
   }
   // By address, whatever the file is called.

@@ -4,6 +4,7 @@
 #include <link.h>
 #include <string.h>
 
+#include "base/loaded_object.h"
 #include "os/inline_syscalls.h"
 #include "preload/fork_gate.h"
 #include "preload/lock.h"
@@ -54,17 +55,11 @@ bool contains(const dl_phdr_info* info, const void* place) {
   return false;
 }
 
-const char* base_name(const dl_phdr_info* info) {
-  const char* base = strrchr(info->dlpi_name, '/');
-  return base ? base + 1 : info->dlpi_name;
-}
-
 // Those that make system calls for everybody, or for Roost: its OpenMP library's wait on purpose.
 bool is_base_system(const dl_phdr_info* info) {
-  const char* name = base_name(info);
   for (const char* begins :
        {"ld-linux", "linux-vdso", "libpthread.so", "libomp_roost.so", "libroost_omp.so"}) {
-    if (strncmp(name, begins, strlen(begins)) == 0) return true;
+    if (has_file_name(info->dlpi_name, begins)) return true;
   }
   return contains(info, reinterpret_cast<const void*>(&gnu_get_libc_version)) ||
          contains(info, &looked);
@@ -81,7 +76,7 @@ bool has_text(const dl_phdr_info* info) {
 
 bool known_by_name(const dl_phdr_info* info) {
   for (const char* name : kKnownToWait) {
-    if (strncmp(base_name(info), name, strlen(name)) == 0) return has_text(info);
+    if (has_file_name(info->dlpi_name, name)) return has_text(info);
   }
   return false;
 }
