@@ -18,6 +18,12 @@ inline bool has_file_name(const char* path, const char* begins) {
   return strncmp(file_name(path), begins, strlen(begins)) == 0;
 }
 
+// Whether it contains `part`.
+inline bool name_contains(const char* path, const char* part) {
+  const char* name = file_name(path);
+  return memmem(name, strlen(name), part, strlen(part)) != nullptr;
+}
+
 // GCC's OpenMP runtime, also as wheels rename it. Where Roost's has taken its place it is still
 // loaded, as objects name it, and its constructor binds the thread it runs in to the first place
 // (OMP_PROC_BIND, OMP_PLACES, GOMP_CPU_AFFINITY); its threads, which would have the other places,

@@ -181,6 +181,22 @@ extern "C" ROOST_EXPORT int roost_crew_join(const void* handle, void** result) {
   return 1;
 }
 
+extern "C" ROOST_EXPORT int roost_crew_run(void* (*function)(void*), void* arguments,
+                                           std::size_t stride, unsigned n) {
+  if (n - 1 > kMostHands || !ult::host::with_roost()) return 0;
+  const ult::Strand* caller = ult::carrier().current;
+  if (find_crew(caller)) return 0;
+  auto* first = static_cast<char*>(arguments);
+  for (unsigned i = 1; i < n; ++i) {
+    if (!roost_crew_create(function, first + i * stride)) return 0;  // the first of them, if any
+  }
+  function(arguments);
+  if (Crew* crew = find_crew(caller)) {
+    for (unsigned i = 1; i < n; ++i) roost_crew_join(&crew->hands[i - 1], nullptr);
+  }
+  return 1;
+}
+
 void lock_crews_before_fork() { spare_lock.acquire(); }
 void unlock_crews_after_fork() { spare_lock.release(); }
 

@@ -5,6 +5,8 @@
 // whose OS thread they are: what they keep in thread-local variables would be shared.
 #pragma once
 
+#include <cstddef>
+
 namespace roost::omp {
 
 // Has `function(argument)` run, for the calling thread (or light thread) to join: its crew lasts
@@ -15,6 +17,11 @@ extern "C" const void* roost_crew_create(void* (*function)(void*), void* argumen
 // 0 if `hand` is none of the caller's crew; else waits for it, sets `result`, if it is not null, to
 // what the function has returned, and returns 1.
 extern "C" int roost_crew_join(const void* hand, void** result);
+
+// Calls `function` with each of `n` arguments, `stride` bytes apart, and waits for all: the first
+// by the caller, the others by a crew. 0, and nothing is called, if there can be no such crew.
+extern "C" int roost_crew_run(void* (*function)(void*), void* arguments, std::size_t stride,
+                              unsigned n);
 
 // Around a fork: nobody changes the list of spare crews meanwhile.
 void lock_crews_before_fork();

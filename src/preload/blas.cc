@@ -88,18 +88,14 @@ struct Paths {
   unsigned count;
   char text[kMaxLibraries][512];
 };
-bool contains(const char* text, const char* part) {
-  return memmem(text, strlen(text), part, strlen(part)) != nullptr;
-}
 int collect(dl_phdr_info* info, std::size_t, void* data) {
   auto& paths = *static_cast<Paths*>(data);
   if (!paths.collecting && info->dlpi_adds == paths.adds) return 1;  // nothing was loaded since
   paths.collecting = true;
   paths.adds = info->dlpi_adds;
-  const char* name = file_name(info->dlpi_name);
   std::size_t length = strlen(info->dlpi_name);
   if (paths.count == kMaxLibraries || length >= sizeof paths.text[0]) return 0;
-  if (contains(name, "blas") || contains(name, "blis"))
+  if (name_contains(info->dlpi_name, "blas") || name_contains(info->dlpi_name, "blis"))
     memcpy(paths.text[paths.count++], info->dlpi_name, length + 1);
   return 0;
 }

@@ -5,6 +5,7 @@
 #include <time.h>
 
 #include "os/sys.h"
+#include "preload/blas_calls.h"
 #include "preload/nudge.h"
 #include "preload/public_api.h"
 #include "preload/real.h"
@@ -124,7 +125,7 @@ bool let_light_sibling_run(std::uint64_t at) {
 }
 
 bool lets_threads_go_first() {
-  return is_light() && own_threads_wait() && ++yields % kSiblingsEvery != 0;
+  return is_light() && !in_blas_call() && own_threads_wait() && ++yields % kSiblingsEvery != 0;
 }
 
 void tell_of_spinner() {

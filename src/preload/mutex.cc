@@ -181,7 +181,10 @@ int mutex_unlock(pthread_mutex_t* mutex) {
   return result;
 }
 
-ROOST_EXPORT int pthread_mutex_lock(pthread_mutex_t* mutex) { return mutex_lock(mutex); }
+ROOST_EXPORT int pthread_mutex_lock(pthread_mutex_t* mutex) {
+  self.last_locked = mutex;  // blas_calls.cc
+  return mutex_lock(mutex);
+}
 ROOST_EXPORT int pthread_mutex_trylock(pthread_mutex_t* mutex) { return mutex_trylock(mutex); }
 ROOST_EXPORT int pthread_mutex_unlock(pthread_mutex_t* mutex) { return mutex_unlock(mutex); }
 ROOST_EXPORT int pthread_mutex_timedlock(pthread_mutex_t* mutex, const timespec* at) {

@@ -80,6 +80,8 @@ bool is_default(const struct sigaction& action) {
 
 int nudge_signal() { return taken.load(std::memory_order_acquire) ? kSignal : 0; }
 
+bool rewrites_wait_loops() { return mode == SpinMode::rewrite && nudge_signal() != 0; }
+
 void nudges_prepare(SpinMode wanted) {
   mode = wanted;
   if (mode == SpinMode::rewrite && !spin_sites_start()) mode = SpinMode::preempt;

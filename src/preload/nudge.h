@@ -16,6 +16,9 @@ void nudges_prepare(SpinMode mode);
 void nudges_start();
 void nudges_after_fork();
 
+// Whether loops in which threads wait will be led through stubs.
+bool rewrites_wait_loops();
+
 // The signal, 0 if threads cannot be asked.
 int nudge_signal();
 

@@ -59,7 +59,7 @@ __attribute__((visibility("hidden"))) void roost_spin_pass(const SpinFrame*);
 
 namespace {
 
-constexpr unsigned kMaxSites = 64;
+constexpr unsigned kMaxSites = 256;
 // A round of more instructions than this is not looked at again before it yields.
 constexpr unsigned kShortRound = 24;
 // So long nobody must have been READY before loops are restored: a loop changes once a second at

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "preload/blas.h"
+#include "preload/blas_calls.h"
 #include "preload/futex.h"
 #include "preload/inherit.h"
 #include "preload/library_threads.h"
@@ -341,7 +342,9 @@ void threads_after_fork() {
 
 ROOST_EXPORT int pthread_create(pthread_t* handle, const pthread_attr_t* attr,
                                 void* (*start)(void*), void* argument) noexcept {
-  if (!attr && make_library_thread(__builtin_return_address(0), handle, start, argument)) return 0;
+  const void* caller = __builtin_return_address(0);
+  if (!attr && make_library_thread(caller, handle, start, argument)) return 0;
+  blas_calls_before_thread(caller);
   return create_thread(handle, attr, start, argument);
 }
 

@@ -8,6 +8,7 @@
 #include <atomic>
 
 #include "os/sys.h"
+#include "preload/blas_calls.h"
 #include "preload/defer_cancellation.h"
 #include "preload/light.h"
 #include "preload/wait.h"
@@ -81,6 +82,16 @@ bool find_wait(const YieldFrame& frame, WaitWords& wait) {
   return true;
 }
 
+// What tells one wait of a BLAS call's piece from its next, or 0: other loops may count their
+// rounds in a register, and would never look as if they waited in vain.
+std::uint64_t wait_of(const YieldFrame& f) {
+  if (!in_blas_call()) return 0;
+  std::uint64_t sum = f.return_address;
+  for (std::uint64_t value : {f.rbx, f.rbp, f.r12, f.r13, f.r14, f.r15})
+    sum = (sum ^ value) * 0x9e3779b97f4a7c15;
+  return sum | 1;
+}
+
 }  // namespace
 
 void yield() {
@@ -91,7 +102,7 @@ int roost_yield_from(const YieldFrame* frame) {
   follow_changed_policy();
   bool parks = can_park();
   bool threads_first = parks && lets_threads_go_first();
-  if (!threads_first && let_light_sibling_run()) return 0;
+  if (!threads_first && let_light_sibling_run(wait_of(*frame))) return 0;
   if (!parks) {
     os::yield();
     return 0;

@@ -5,6 +5,8 @@
 // anywhere.
 #pragma once
 
+#include <pthread.h>
+
 #include <cstdint>
 
 #include "segment/records.h"
@@ -31,6 +33,7 @@ struct Self {
   CoreIndex place = kNoCore;       // on whose CPU it has to run, as far as it knows
   std::uint8_t polls_waited = 0;   // of poll and its kind in a row
   const char* waits_in = nullptr;  // what it is about to wait for, for a trace
+  pthread_mutex_t* last_locked = nullptr;  // by pthread_mutex_lock(); it may be gone
   const void* give_way = nullptr;  // a mutex this thread may not take again before those who wait
   std::uint32_t n_deferred = 0;
   DeferredWake deferred[16] = {};

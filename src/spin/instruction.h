@@ -49,6 +49,11 @@ struct Form {
   unsigned rm() const { return (modrm & 7) | (rex & 1) << 3; }
 };
 
+// Whether it never goes on to the instruction behind it.
+bool ends_flow(const Form& form);
+// A jump or call by so many bytes (its immediate) from the next instruction.
+bool direct_jump(const Form& form);
+
 // False if the bytes are no instruction, or cut off.
 bool parse(const std::uint8_t* bytes, std::size_t size, Form& form);
 

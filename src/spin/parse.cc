@@ -305,4 +305,30 @@ bool parse(const std::uint8_t* bytes, std::size_t size, Form& form) {
   return !in.failed();
 }
 
+bool ends_flow(const Form& form) {
+  if (form.vector) return false;
+  if (form.map == 1) return form.opcode == 0x0b;  // ud2
+  if (form.map != 0) return false;
+  switch (form.opcode) {
+    case 0xc2:
+    case 0xc3:
+    case 0xe9:
+    case 0xeb:
+    case 0xf4:
+      return true;
+    case 0xff:
+      return (form.modrm >> 3 & 7) == 4;  // an indirect jump
+    default:
+      return false;
+  }
+}
+
+bool direct_jump(const Form& form) {
+  if (form.vector) return false;
+  if (form.map == 1) return form.opcode >= 0x80 && form.opcode <= 0x8f;
+  return form.map == 0 && ((form.opcode >= 0x70 && form.opcode <= 0x7f) ||
+                           (form.opcode >= 0xe0 && form.opcode <= 0xe3) ||
+                           (form.opcode >= 0xe8 && form.opcode <= 0xeb && form.opcode != 0xea));
+}
+
 }  // namespace roost::spin

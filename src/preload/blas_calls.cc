@@ -1,0 +1,174 @@
+// exec_blas: by this function OpenBLAS has the pieces of one call done.
+//
+// The library's own hands them to a pool of threads, or to OpenMP's, for one call at a time. Here
+// they are a crew (omp/crew.h): for workers while there are cores to spare, else light threads of
+// the caller. A piece finds what it would find there: its arguments, its position, and work buffers
+// of its own in the same layout; so results are the same, to the last bit.
+#include "preload/blas_calls.h"
+
+#include <link.h>
+
+#include "base/loaded_object.h"
+#include "preload/blas_library.h"
+#include "preload/mutex.h"
+#include "preload/public_api.h"
+#include "preload/real.h"
+#include "preload/wait.h"
+#include "sched/runtime.h"
+
+// Since glibc 2.35; the library may run on an older one than it was built with.
+#pragma weak _dl_find_object
+
+namespace roost {
+
+ROOST_EXPORT BlasExec exec_blas;
+
+namespace {
+
+ROOST_LISTED constinit Real<int(void* (*)(void*), void*, std::size_t, unsigned)> crew_run{
+    "roost_crew_run"};
+
+constexpr long kMostPieces = 256;
+
+// Pieces that this OS thread has begun and not ended.
+constinit thread_local unsigned begun_pieces __attribute__((tls_model("initial-exec"))) = 0;
+
+bool find_object(const void* address, dl_find_object& object) {
+  return _dl_find_object && _dl_find_object(const_cast<void*>(address), &object) == 0;
+}
+
+// What the pieces of one call lack of work buffers, while it lives.
+class WorkBuffers {
+ public:
+  WorkBuffers(BlasLibrary& library, BlasPiece* pieces, unsigned n)
+      : library_(library), pieces_(pieces), n_(n) {
+    int core = roost_core();
+    core_ = core > 0 ? static_cast<CoreIndex>(core) : 0;
+  }
+  WorkBuffers(const WorkBuffers&) = delete;
+  WorkBuffers& operator=(const WorkBuffers&) = delete;
+  ~WorkBuffers() {
+    for (unsigned i = 0; i < given_; ++i) {
+      if (lent_[i].a) {
+        pieces_[i].a = nullptr;
+        library_.buffers.give_back(lent_[i].buffer, core_);
+      }
+      if (lent_[i].b) pieces_[i].b = nullptr;
+    }
+  }
+  // False if there is no more memory.
+  bool give(const BlasLibrary::Layout& layout) {
+    for (; given_ < n_; ++given_) {
+      BlasPiece& piece = pieces_[given_];
+      Lent& lent = lent_[given_];
+      lent = {};
+      // The first has its caller's.
+      if (piece.mode & BlasPiece::kPlain || given_ == 0) continue;
+      if (!piece.a) {
+        lent.buffer = library_.buffers.take(core_);
+        if (lent.buffer == LazyBuffers::kNone) return false;
+        lent.a = true;
+        piece.a = library_.buffers.memory(lent.buffer) + layout.a;
+      }
+      if (!piece.b) {
+        lent.b = true;
+        piece.b = static_cast<char*>(piece.a) + layout.b;
+      }
+    }
+    return true;
+  }
+
+ private:
+  struct Lent {
+    unsigned buffer;
+    bool a, b;
+  };
+  BlasLibrary& library_;
+  BlasPiece* pieces_;
+  unsigned n_;
+  unsigned given_ = 0;
+  CoreIndex core_;
+  Lent lent_[kMostPieces];
+};
+
+// The lock that the calling thread holds for its call, or null. Builds for pthreads let one call of
+// a level-3 routine at a time have the pool (level3_lock, to 0.3.21 at least): it is the last mutex
+// that the thread has locked, one of the library's own. It keeps the pool's work apart and nothing
+// else, what the routine needs being on its stack.
+pthread_mutex_t* lock_of_pool(const BlasLibrary& library) {
+  pthread_mutex_t* last = self.last_locked;
+  bool held = library.contains(last) &&
+              __atomic_load_n(&last->__data.__owner, __ATOMIC_RELAXED) == self.tid;
+  return held ? last : nullptr;
+}
+
+// A piece of a call, for the crew.
+void* do_piece(void* argument) {
+  auto& piece = *static_cast<BlasPiece*>(argument);
+  ++begun_pieces;
+  if (piece.mode & BlasPiece::kPlain) {
+    reinterpret_cast<void (*)(void*)>(piece.routine)(piece.arguments);
+  } else if (piece.mode & BlasPiece::kLegacy) {
+    // The library knows how; of one piece it does nothing else.
+    reinterpret_cast<const BlasLibrary*>(piece.assigned)->exec()(1, &piece);
+  } else {
+    reinterpret_cast<BlasPiece::Routine*>(piece.routine)(
+        piece.arguments, piece.range_m, piece.range_n, piece.a, piece.b, piece.position);
+  }
+  --begun_pieces;
+  return nullptr;
+}
+
+// Whether the pieces lie side by side, as OpenMP's threads find them, and the pool in a chain.
+bool are_chained(const BlasPiece* pieces, long n) {
+  for (long i = 0; i + 1 < n; ++i) {
+    if (pieces[i].next != &pieces[i + 1]) return false;
+  }
+  return pieces[n - 1].next == nullptr;
+}
+
+// False, and nothing is done, if the library has to do it.
+bool run_as_crew(BlasLibrary& library, long n, BlasPiece* pieces) {
+  BlasLibrary::Layout layout;
+  if (!are_chained(pieces, n) || !library.layout_of(pieces[0].mode, layout)) return false;
+  auto count = static_cast<unsigned>(n);
+  WorkBuffers buffers(library, pieces, count);
+  if (!buffers.give(layout)) return false;
+  for (unsigned i = 0; i < count; ++i) {
+    pieces[i].position = i;
+    pieces[i].assigned = reinterpret_cast<long>(&library);  // for do_piece()
+  }
+  pthread_mutex_t* lock = lock_of_pool(library);
+  if (lock) mutex_unlock(lock);
+  bool done = crew_run.found()(do_piece, pieces, sizeof *pieces, count) != 0;
+  if (lock) mutex_lock(lock);
+  return done;
+}
+
+}  // namespace
+
+ROOST_EXPORT int exec_blas(long n, BlasPiece* pieces) {
+  static constinit Real<BlasExec> elsewhere{"exec_blas"};
+  dl_find_object object;
+  if (!find_object(__builtin_return_address(0), object)) return elsewhere(n, pieces);
+  resolve_libc_functions();
+  bool crews = crew_run.found() && runtime_active() && !inside_roost();
+  if (crews && n > 1 && n <= kMostPieces && pieces) {
+    BlasLibrary* library = BlasLibrary::find(object, exec_blas);
+    if (library && run_as_crew(*library, n, pieces)) return 0;
+  }
+  BlasExec* original = BlasLibrary::original(object, exec_blas);
+  return original ? original(n, pieces) : elsewhere(n, pieces);
+}
+
+bool in_blas_call() { return begun_pieces > 0; }
+
+void blas_calls_before_thread(const void* caller) {
+  dl_find_object object;
+  if (!find_object(caller, object)) return;
+  if (!name_contains(object.dlfo_link_map->l_name, "openblas")) return;
+  resolve_libc_functions();
+  if (crew_run.found()) BlasLibrary::prepare(object, exec_blas);
+}
+
+}  // namespace roost

@@ -1,0 +1,106 @@
+// What Roost knows of an OpenBLAS in the process: how its calls are divided, and how to take part.
+//
+// Read in 0.3.21 and 0.3.29, tried with 0.3.21, 0.3.27, 0.3.30 and 0.3.31; other versions than
+// 0.3.11 to 0.3.34 are left alone.
+#pragma once
+
+#include <dlfcn.h>
+#include <pthread.h>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "preload/lazy_buffers.h"
+
+namespace roost {
+
+// OpenBLAS's blas_queue_t (common_thread.h): a piece of a call.
+struct BlasPiece {
+  void* routine;
+  long position;
+  long assigned;  // the thread of the pool
+  void* arguments;
+  void* range_m;
+  void* range_n;
+  void* a;  // work buffers; null: those of the thread that does it
+  void* b;
+  BlasPiece* next;
+  pthread_mutex_t lock;
+  pthread_cond_t finished;
+  int mode;
+  int status;
+
+  // In `mode`: the routine takes its arguments one by one, or `arguments` alone.
+  static constexpr int kLegacy = 0x8000, kPlain = 0x4000;
+  // Else it is a
+  using Routine = int(void* arguments, void* range_m, void* range_n, void* a, void* b,
+                      long position);
+};
+
+// Has the pieces done, and waits for all.
+using BlasExec = int(long n, BlasPiece* pieces);
+
+class BlasLibrary {
+ public:
+  // The one that the object is; null: it is none that is known, or another thread finds that out
+  // just now. `replacement`: of its exec_blas. Calls functions of the library.
+  static BlasLibrary* find(const dl_find_object& object, BlasExec* replacement);
+
+  // Before the object makes its first thread: has its own calls of exec_blas go to `replacement`,
+  // if it has bound them to itself, and makes room in its wait loops, so that they can be led
+  // through stubs (spin_site.h). Nothing if it is no OpenBLAS that is known.
+  static void prepare(const dl_find_object& object, BlasExec* replacement);
+
+  // The object's own exec_blas, also where its entry leads to `replacement`; null: it has none.
+  static BlasExec* original(const dl_find_object& object, BlasExec* replacement);
+
+  BlasExec* exec() const { return exec_; }
+
+  // Where a thread's work buffers are for pieces of a mode, as the library itself has them.
+  struct Layout {
+    std::size_t a;  // from a buffer's start
+    std::size_t b;  // from the first's start
+  };
+  // False if it does not tell. Has it do two pieces, the first time.
+  bool layout_of(int mode, Layout& layout);
+
+  bool contains(const void* address) const {
+    auto at = reinterpret_cast<std::uintptr_t>(address);
+    return at >= start_.load(std::memory_order_relaxed) && at < end_;
+  }
+
+  // Of the size that the library's own buffers have.
+  LazyBuffers buffers;
+
+ private:
+  enum class Fit : int { unknown, asked, yes, no };
+  // How its threads wait: by calls that Roost sees, or in loops, where there is room for a jump or
+  // not.
+  enum class Waits : int { unknown, calls, loops_with_room, loops };
+
+  static BlasLibrary* slot_of(const dl_find_object& object);
+  bool learn(const dl_find_object& object, BlasExec* replacement);
+  bool learn_buffer_size();
+
+  static BlasLibrary all_[4];
+
+  // Which object it is.
+  std::atomic<std::uintptr_t> start_{0};
+  std::uintptr_t end_ = 0;
+  const void* dynamic_ = nullptr;
+
+  std::atomic<Fit> fit_{Fit::unknown};
+  std::atomic<Waits> waits_{Waits::unknown};
+  BlasExec* exec_ = nullptr;
+  void* (*allocate_)(int) = nullptr;
+  void (*release_)(void*) = nullptr;
+  // By the number's type; b 0: not learned.
+  static constexpr unsigned kTypes = 32;
+  struct Learned {
+    std::atomic<std::size_t> a{0}, b{0};
+  };
+  Learned layouts_[kTypes];
+};
+
+}  // namespace roost

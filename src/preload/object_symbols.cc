@@ -1,0 +1,72 @@
+// Reads the table that DT_GNU_HASH points to (as every linker writes it since 2006).
+#include "preload/object_symbols.h"
+
+#include <string.h>
+
+namespace roost {
+namespace {
+
+std::uint32_t hash_of(const char* name) {
+  std::uint32_t hash = 5381;
+  for (; *name; ++name) hash = hash * 33 + static_cast<unsigned char>(*name);
+  return hash;
+}
+
+}  // namespace
+
+ObjectSymbols::ObjectSymbols(const link_map& object) : base_(object.l_addr) {
+  for (const ElfW(Dyn)* entry = object.l_ld; entry->d_tag != DT_NULL; ++entry) {
+    // glibc has added the base already, but for an object that it cannot write to.
+    auto at = entry->d_un.d_ptr < base_ ? entry->d_un.d_ptr + base_ : entry->d_un.d_ptr;
+    switch (entry->d_tag) {
+      case DT_SYMTAB:
+        symbols_ = reinterpret_cast<const ElfW(Sym)*>(at);
+        break;
+      case DT_STRTAB:
+        names_ = reinterpret_cast<const char*>(at);
+        break;
+      case DT_GNU_HASH:
+        hash_ = reinterpret_cast<const std::uint32_t*>(at);
+        break;
+      case DT_JMPREL:
+        calls_ = reinterpret_cast<const ElfW(Rela)*>(at);
+        break;
+      case DT_PLTRELSZ:
+        n_calls_ = entry->d_un.d_val / sizeof(ElfW(Rela));
+        break;
+      default:
+        break;
+    }
+  }
+}
+
+void* ObjectSymbols::find(const char* name) const {
+  if (!symbols_ || !names_ || !hash_) return nullptr;
+  std::uint32_t n_buckets = hash_[0], first = hash_[1], n_words = hash_[2];
+  if (n_buckets == 0) return nullptr;
+  const std::uint32_t* buckets = hash_ + 4 + n_words * (sizeof(ElfW(Addr)) / sizeof *hash_);
+  const std::uint32_t* chains = buckets + n_buckets;
+  std::uint32_t wanted = hash_of(name);
+  std::uint32_t i = buckets[wanted % n_buckets];
+  if (i < first) return nullptr;
+  for (;; ++i) {
+    std::uint32_t found = chains[i - first];
+    const ElfW(Sym)& symbol = symbols_[i];
+    if ((found | 1) == (wanted | 1) && symbol.st_shndx != SHN_UNDEF &&
+        strcmp(names_ + symbol.st_name, name) == 0) {
+      return reinterpret_cast<void*>(base_ + symbol.st_value);
+    }
+    if (found & 1) return nullptr;  // the last of its bucket
+  }
+}
+
+bool ObjectSymbols::calls_by_table(const char* name) const {
+  if (!symbols_ || !names_) return false;
+  for (std::size_t i = 0; i < n_calls_; ++i) {
+    const ElfW(Sym)& symbol = symbols_[ELF64_R_SYM(calls_[i].r_info)];
+    if (strcmp(names_ + symbol.st_name, name) == 0) return true;
+  }
+  return false;
+}
+
+}  // namespace roost

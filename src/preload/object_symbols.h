@@ -1,0 +1,36 @@
+// The symbols that a loaded object defines itself, found without the dynamic linker's lock.
+#pragma once
+
+#include <link.h>
+
+#include <cstddef>
+#include <cstdint>
+
+namespace roost {
+
+// The dynamic symbol table of one object, as long as the object stays loaded.
+class ObjectSymbols {
+ public:
+  explicit ObjectSymbols(const link_map& object);
+
+  // Where the object defines `name`, in whatever version; null: it does not.
+  void* find(const char* name) const;
+  template <class Function>
+  Function* function(const char* name) const {
+    return reinterpret_cast<Function*>(find(name));
+  }
+
+  // Whether the object's own calls of `name` go through its procedure linkage table, and so to
+  // whoever defines it first in the process.
+  bool calls_by_table(const char* name) const;
+
+ private:
+  ElfW(Addr) base_;
+  const ElfW(Sym) * symbols_ = nullptr;
+  const char* names_ = nullptr;
+  const std::uint32_t* hash_ = nullptr;  // DT_GNU_HASH
+  const ElfW(Rela) * calls_ = nullptr;   // DT_JMPREL
+  std::size_t n_calls_ = 0;
+};
+
+}  // namespace roost

@@ -1,0 +1,54 @@
+"""The pieces of OpenBLAS's calls, run as light threads: by a library that passes for OpenBLAS."""
+
+from world import World, cases, require, require_success
+
+LIBRARIES = ("pieces", "bound")
+
+
+def elsewhere(world: World, library: str, *arguments, options=()) -> int:
+    """How many pieces were done by other threads than their callers."""
+    path, = world.program(f"libopenblas_{library}.so", folder="posix/lib")
+    instance = world.roost.new_instance("pieces")
+    outcome = world.run(world.program("blas_pieces", path, *arguments), instance, *options)
+    require_success(outcome, "blas_pieces")
+    world.require_gone(instance)
+    return int(outcome.stdout)
+
+
+@cases(*LIBRARIES)
+def test_on_one_core_callers_do_all_pieces(world: World, library: str):
+    require(elsewhere(world, library, 3, 5, 40, options=("--cores", "1")) == 0, "not all")
+
+
+@cases(*(f"{library} {shape}" for library in LIBRARIES for shape in ("1 2", "2 2", "8 8", "3 64")))
+def test_each_call_does_all_its_work(world: World, shape: str):
+    library, *numbers = shape.split()
+    elsewhere(world, library, *numbers, 20)
+
+
+@cases(*LIBRARIES)
+def test_pieces_that_take_one_argument(world: World, library: str):
+    require(elsewhere(world, library, 3, 5, 20, "plain", options=("--cores", "1")) == 0, "not all")
+
+
+@cases(*LIBRARIES)
+def test_a_child_of_fork_calls_as_well(world: World, library: str):
+    require(elsewhere(world, library, 2, 4, 20, "fork", options=("--cores", "1")) == 0, "not all")
+
+
+@cases("off", "preempt")
+def test_loops_of_no_ops_are_left_to_threads_unless_they_can_be_rewritten(world: World, mode: str):
+    require(elsewhere(world, "bound", 1, 3, 5, options=("--cores", "1", "--spin", mode)) == 10,
+            "pieces were light")
+
+
+@cases("pieces 300 full", "pieces 4 apart", "later 4 full")
+def test_what_is_not_understood_is_the_librarys(world: World, case: str):
+    library, pieces, how = case.split()
+    found = elsewhere(world, library, 1, pieces, 3, how, options=("--cores", "1"))
+    require(found == 3 * (int(pieces) - 1), f"{found} pieces were done by threads")
+
+
+@cases(*LIBRARIES)
+def test_with_the_programs_own_openmp_they_have_threads(world: World, library: str):
+    require(elsewhere(world, library, 1, 3, 5, options=("--omp", "host")) == 10, "they were light")
