@@ -48,7 +48,7 @@ extern "C" {
 /* ---- Version and start ---------------------------------------------------------------------- */
 
 /* Grows by one with each addition to this header. */
-#define ROOST_API_VERSION 3
+#define ROOST_API_VERSION 4
 
 /* The version of the library the program runs with. A plain question, from anywhere. */
 ROOST_API int roost_api_version(void);
@@ -140,6 +140,11 @@ ROOST_API int roost_unblock(roost_thread thread);
  * waiting. A spinning wait calls this every few rounds, and never keeps from the core what it waits
  * for (USF section 4.4). */
 ROOST_API int roost_yield(void);
+
+/* Where giving up the core costs the caller least, as between two pieces of work: roost_yield(), if
+ * others wait and the caller has had its core for some milliseconds, or if it has none (any more);
+ * else returns 0 at once, after a load or two. Since version 4. */
+ROOST_API int roost_pass_point(void);
 
 /* Around a call that may block in the kernel: the core goes to the next ready thread, and
  * roost_leave_blocking() waits for one again. Both leave errno alone. Pairs do not nest. Between

@@ -85,7 +85,7 @@ Crew* find_crew(const ult::Strand* owner) {
 
 Crew* begin_crew(ult::Carrier& own) {
   settings();  // as far as they are carriers', and what is done around a fork
-  ult::host::pass_point();
+  ult::host::pass_point(own.current->inside == nullptr);
   Crew* crew = take_crew();
   if (!crew) return nullptr;
   crew->owner = own.current;

@@ -384,7 +384,7 @@ unsigned settle_size(const Member& opener, const Region& region) {
 Team& begin_region(const Region& region) {
   Member& opener = self();
   ult::Carrier& carrier = *ult::here.carrier;
-  ult::host::pass_point();
+  ult::host::pass_point(opener.team->level == 0);
   unsigned size = region.counted ? region.counted : settle_size(opener, region);
   Team& outer = *opener.team;
   Team& team = take_team(carrier, size);

@@ -34,6 +34,7 @@ constinit thread_local unsigned rounds_in_vain = 0;
 constexpr Nanoseconds kTurn = 20'000'000;
 constexpr unsigned kLookEvery = 64;  // rounds
 constinit thread_local unsigned rounds = 0;
+constinit thread_local std::uint64_t last_look = 0;
 // Where this thread's light threads were seen waiting. Of two in one place none looks as if it had
 // come further.
 struct Seen {
@@ -86,6 +87,27 @@ bool turn_is_over() {
   const auto& record = *self.record;
   return !passes_on_core(record.state.load(std::memory_order_relaxed)) ||
          os::now() - record.granted_ns > kTurn;
+}
+
+// A counter that grows evenly and is read in a few nanoseconds.
+std::uint64_t ticks() {
+#if defined(__x86_64__)
+  return __builtin_ia32_rdtsc();
+#else
+  return os::now();
+#endif
+}
+
+// Whether it is time that others get the core of a thread that is between two pieces of work:
+// sooner than in their midst, and before the watchdog shares the core (the policy's patience).
+bool has_had_turn(const ThreadRecord<RealWorld>& record) {
+  constexpr Nanoseconds kTurnOfPieces = 3'000'000;
+  constexpr std::uint64_t kLookAgain = 500'000;  // ticks: 0.1 to 0.5 ms
+  if (!roost_others_wait()) return false;
+  std::uint64_t now = ticks();
+  if (now - last_look < kLookAgain) return false;
+  last_look = now;
+  return os::now() - record.granted_ns > kTurnOfPieces;
 }
 
 // Whether READY threads of this process are queued for the calling thread's core.
@@ -198,6 +220,12 @@ ROOST_EXPORT int roost_light_threads(Event* runtime, const void* text, const voi
   text_begins.store(reinterpret_cast<std::uint64_t>(text), std::memory_order_relaxed);
   text_ends.store(reinterpret_cast<std::uint64_t>(text_end), std::memory_order_relaxed);
   return event.compare_exchange_strong(none, runtime, std::memory_order_release) ? 0 : -EBUSY;
+}
+
+ROOST_EXPORT int roost_pass_point() {
+  bool has_core =
+      self.record && state_of(self.record->state.load(std::memory_order_relaxed)) == State::running;
+  return has_core && !has_had_turn(*self.record) ? 0 : roost_yield();
 }
 
 ROOST_EXPORT struct roost_light* roost_light_state() { return &own_light; }

@@ -110,7 +110,11 @@ std::uint32_t own_thread() { return with_roost() ? roost_self() : 0; }
 
 int own_core() { return roost_core ? roost_core() : -1; }
 
-void pass_point() {
+void pass_point(bool between) {
+  if (between && roost_pass_point && here.carrier->thread.load(std::memory_order_relaxed)) {
+    roost_pass_point();
+    return;
+  }
   if (roost_core && here.carrier->thread.load(std::memory_order_relaxed) && roost_core() < 0)
     roost_yield();
 }

@@ -59,8 +59,9 @@ void sleep(Sleeper& sleeper);
 // By anyone: ends the sleep, if it has begun [sleep-1].
 void wake(Sleeper& sleeper);
 // A scheduling point: a thread that Roost has made to share its core with another, because it
-// passed none for long, queues for one again. About 3 ns.
-void pass_point();
+// passed none for long, queues for one again. About 3 ns. `between`: it is at nothing, and may give
+// its core away if it has had it for some time.
+void pass_point(bool between);
 // The calling thread lets others of the node run, and wants to go on.
 void yield();
 

@@ -27,6 +27,7 @@ static void expect_unattached(void) {
   EXPECT_EQ(roost_block(), -ESRCH);
   EXPECT_EQ(roost_block_until(0), -ESRCH);
   EXPECT_EQ(roost_yield(), -ESRCH);
+  EXPECT_EQ(roost_pass_point(), -ESRCH);
   EXPECT_EQ(roost_enter_blocking(), -ESRCH);
   EXPECT_EQ(roost_leave_blocking(), -ESRCH);
   EXPECT_EQ(roost_detach(), -ESRCH);

@@ -20,6 +20,7 @@ CASE(before_the_start_nothing_is_active) {
   EXPECT_EQ(roost_block_until(0), -ENOTCONN);
   EXPECT_EQ(roost_unblock(0x100000), -ENOTCONN);
   EXPECT_EQ(roost_yield(), -ENOTCONN);
+  EXPECT_EQ(roost_pass_point(), -ENOTCONN);
   EXPECT_EQ(roost_enter_blocking(), -ENOTCONN);
   EXPECT_EQ(roost_leave_blocking(), -ENOTCONN);
   EXPECT_EQ(roost_core(), -1);

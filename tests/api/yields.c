@@ -54,6 +54,17 @@ CASE(the_caller_of_a_yield_queues_behind_those_who_are_ready) {
   for (int i = 0; i < THREADS; ++i) join_thread(threads[i]);
 }
 
+CASE(a_pass_point_gives_the_core_away_once_the_caller_has_had_it_for_some_time) {
+  if (!on_one_core()) SKIP("needs one core");
+  EXPECT_EQ(roost_pass_point(), 0);  // nobody waits
+  pthread_t threads[THREADS];
+  start_blocked(threads);
+  for (int i = 0; i < THREADS; ++i) EXPECT_EQ(roost_unblock(handles[i]), 0);
+  while (roost_pass_point() == 0) EXPECT_EQ(atomic_load(&trail_length), 0);
+  EXPECT(atomic_load(&trail_length) > 0);
+  for (int i = 0; i < THREADS; ++i) join_thread(threads[i]);
+}
+
 CASE(a_yield_says_that_nobody_waits) {
   if (!on_one_core()) SKIP("needs one core");
   EXPECT_EQ(roost_yield(), 0);
