@@ -29,6 +29,7 @@ struct Crew : ult::Batch {
 
   // Of the owner alone.
   const ult::Strand* owner = nullptr;
+  const ult::Carrier* carrier = nullptr;
   Crew* next = nullptr;  // among those the OS thread has begun, or the spare ones
   unsigned size = 0;
   unsigned joined = 0;
@@ -42,6 +43,11 @@ struct Crew : ult::Batch {
 constinit thread_local Crew* begun __attribute__((tls_model("initial-exec"))) = nullptr;
 constinit Crew* spare = nullptr;
 constinit ult::SpinLock spare_lock;
+// OS threads that run hands of others' crews, from the first crew on, and how many hands this one
+// does.
+constinit std::atomic<int> helpers{-1};
+constinit thread_local unsigned helps __attribute__((tls_model("initial-exec"))) = 0;
+
 // Hands were found to wait for each other by spinning: who waits begins the next, and none are
 // shown to others.
 constinit std::atomic<bool> hands_spin{false};
@@ -52,9 +58,12 @@ void run_hand(ult::Batch* batch, unsigned number) {
   void* local = ult::here.local;
   ult::here.local = nullptr;
   const ult::Batch* inside = ult::set_inside(&crew);
+  bool elsewhere = ult::here.carrier != crew.carrier;
+  if (elsewhere && helps++ == 0) helpers.fetch_add(1, std::memory_order_relaxed);
   ult::happens_after(&hand);
   hand.result = hand.function(hand.argument);
   ult::happens_before(&hand);
+  if (elsewhere && --helps == 0) helpers.fetch_sub(1, std::memory_order_relaxed);
   ult::set_inside(inside);
   ult::here.local = local;
   hand.done.store(true, std::memory_order_release);  // [crew-1]
@@ -89,6 +98,9 @@ Crew* begin_crew(ult::Carrier& own) {
   Crew* crew = take_crew();
   if (!crew) return nullptr;
   crew->owner = own.current;
+  crew->carrier = &own;
+  int none = -1;
+  helpers.compare_exchange_strong(none, 0, std::memory_order_relaxed);
   crew->size = crew->joined = 0;
   crew->counted = !own.counted;
   ult::count_in(own);
@@ -197,7 +209,12 @@ extern "C" ROOST_EXPORT int roost_crew_run(void* (*function)(void*), void* argum
   return 1;
 }
 
+extern "C" ROOST_EXPORT int roost_crew_helpers() { return helpers.load(std::memory_order_relaxed); }
+
 void lock_crews_before_fork() { spare_lock.acquire(); }
-void unlock_crews_after_fork() { spare_lock.release(); }
+void unlock_crews_after_fork(bool in_child) {
+  if (in_child && roost_crew_helpers() > 0) helpers.store(helps > 0, std::memory_order_relaxed);
+  spare_lock.release();
+}
 
 }  // namespace roost::omp

@@ -23,8 +23,12 @@ extern "C" int roost_crew_join(const void* hand, void** result);
 extern "C" int roost_crew_run(void* (*function)(void*), void* arguments, std::size_t stride,
                               unsigned n);
 
+// OS threads that run hands of others' crews at this moment; -1 if there has been no crew yet. Any
+// thread.
+extern "C" int roost_crew_helpers();
+
 // Around a fork: nobody changes the list of spare crews meanwhile.
 void lock_crews_before_fork();
-void unlock_crews_after_fork();
+void unlock_crews_after_fork(bool in_child);
 
 }  // namespace roost::omp

@@ -28,7 +28,7 @@ void before() {
 void in_parent() {
   ult::unlock_after_fork();
   unlock_task_memory_after_fork();
-  unlock_crews_after_fork();
+  unlock_crews_after_fork(false);
   unlock_roots_after_fork();
   unlock_queues_after_fork();
 }
@@ -36,7 +36,7 @@ void in_parent() {
 void in_child() {
   ult::reset_after_fork();
   unlock_task_memory_after_fork();
-  unlock_crews_after_fork();
+  unlock_crews_after_fork(true);
   forget_waiters_after_fork();
   settings_after_fork();
   ompt::look_again_after_fork();

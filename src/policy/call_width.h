@@ -3,7 +3,8 @@
 //
 // Calls of width w by k callers make k*w threads. Where k*w exceeds the cores the calls only take
 // turns, and each is cut finer than it need be: bench/OPENBLAS.md shows what that costs. So the
-// width is the cores divided by the callers, of which only the threads are seen that they make.
+// width is the cores divided by the callers, of which only the threads are seen that they make, or
+// they themselves, where light threads do the rest.
 #pragma once
 
 #include <algorithm>
@@ -23,12 +24,13 @@ class CallWidth {
                             // its threaded calls take turns keeps callers there
     unsigned others;        // callers of the other processes, in sixteenths (`callers`)
     bool any_ready;         // in the whole instance
+    bool crews = false;     // a call has the one thread that makes it, whatever its width
   };
 
   // The width from now on, 1 to `widest`; `width` is the one in force, whose threads were seen.
   unsigned next(const Sample& s, unsigned width, unsigned widest) {
     judge_locks(s);
-    unsigned now = std::max(kOne, kOne * s.runnable / std::max(width, 1u));
+    unsigned now = std::max(kOne, kOne * s.runnable / (s.crews ? 1 : std::max(width, 1u)));
     if (locks_hide_callers_) now += kOne * s.lock_waiters;
     callers_ = callers_ == 0 ? now : (callers_ + now) / 2;
     // A caller missing now and then is no reason to leave cores idle: 0.3 of a thread is rounded

@@ -13,13 +13,15 @@ struct Callers {
   unsigned asked;
   bool calls_take_turns = false;   // as threaded calls of OpenBLAS do; those of width 1 do not
   bool lock_of_their_own = false;  // which no width resolves
+  bool crews = false;              // a caller does all of its call
   unsigned others = 0;             // callers elsewhere that do not adapt, of one thread each
 
   CallWidth::Sample look(unsigned width) const {
     bool turns = lock_of_their_own || (calls_take_turns && width > 1);
     CallWidth::Sample sample{};
     sample.cores = cores;
-    sample.runnable = (turns ? 1 : count) * width;
+    sample.crews = crews;
+    sample.runnable = (turns ? 1 : count) * (crews ? 1 : width);
     sample.lock_waiters = turns ? count - 1 : 0;
     sample.others = CallWidth::kOne * others;
     unsigned all = sample.runnable + others;
@@ -57,6 +59,12 @@ TEST(CallWidth, as_many_callers_as_cores_take_one_each) {
     EXPECT_EQ(width_after(20, {.count = 28, .cores = 16, .asked = 28, .calls_take_turns = turns}),
               1u);
   }
+}
+
+TEST(CallWidth, callers_that_do_all_of_their_calls_are_counted_as_such) {
+  EXPECT_EQ(width_after(20, {.count = 2, .cores = 2, .asked = 8, .crews = true}), 1u);
+  EXPECT_EQ(width_after(20, {.count = 8, .cores = 16, .asked = 8, .crews = true}), 2u);
+  EXPECT_EQ(width_after(20, {.count = 1, .cores = 2, .asked = 8, .crews = true}), 2u);
 }
 
 TEST(CallWidth, few_callers_share_the_cores) {

@@ -54,6 +54,15 @@ std::atomic<int> lock_waiters{0};
 
 ROOST_LISTED constinit Real<void*(const char*, int)> real_dlopen{"dlopen"};
 
+// Whose pieces or threads are crews of the OpenMP runtime's make one thread a caller, not as many
+// as they are wide, and helpers (omp/crew.h).
+ROOST_LISTED constinit Real<int()> crew_helpers{"roost_crew_helpers"};
+
+int helpers_of_crews() {
+  auto* count = crew_helpers.found();
+  return count ? count() : -1;
+}
+
 template <class Function>
 Function* find(void* handle, const char* name) {
   return reinterpret_cast<Function*>(name ? dlsym(handle, name) : nullptr);
@@ -185,8 +194,12 @@ void* adapt(void*) {
     look_for_libraries();
     if (n_libraries == 0) continue;
     note_what_the_program_set();
-    unsigned width = law.next(look_at_instance(runtime_segment(), runtime_process()),
-                              widest(&Library::given), widest(&Library::asked));
+    CallWidth::Sample sample = look_at_instance(runtime_segment(), runtime_process());
+    if (int helpers = helpers_of_crews(); helpers >= 0) {
+      sample.crews = true;
+      sample.runnable -= std::min(sample.runnable, static_cast<unsigned>(helpers));
+    }
+    unsigned width = law.next(sample, widest(&Library::given), widest(&Library::asked));
     runtime_show_callers(law.callers());
     if (give(width) || law.undecided()) pause = kSoonest / 2;
   }
