@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 
 #include "roost/roost.h"
 #include "sched/runtime.h"
@@ -16,8 +17,16 @@ extern constinit thread_local struct roost_light own_light
 inline bool is_light() { return __builtin_expect(own_light.flag, 0); }
 inline bool has_light_siblings() { return __builtin_expect(own_light.flag == 2, 0); }
 
-// Lets a sibling of the calling light thread run, which waits by spinning. `at`: what tells one
-// wait of the thread from the next, or 0. False if there is none, and where threads of others wait
+// Tells one wait of a light thread from the next: the place of its loop, and its registers there.
+// Never 0.
+inline std::uint64_t name_of_wait(std::uint64_t place,
+                                  std::initializer_list<std::uint64_t> registers) {
+  for (std::uint64_t value : registers) place = (place ^ value) * 0x9e3779b97f4a7c15;
+  return place | 1;
+}
+
+// Lets a sibling of the calling light thread run, which waits by spinning. `at`: the name of
+// its wait, or 0. False if there is none, and where threads of others wait
 // for the core: when siblings have looked in vain for some rounds, as two that both wait must not
 // keep it, and now and then.
 bool let_light_sibling_run(std::uint64_t at = 0);

@@ -100,11 +100,8 @@ spin::Registers registers_of(const SpinFrame& f) {
 
 // The wait that the thread is in: registers do not change from one round of it to the next.
 std::uint64_t wait_of(const SpinFrame& f) {
-  std::uint64_t sum = f.site->branch;
-  for (std::uint64_t value : {f.rax, f.rcx, f.rdx, f.rbx, f.rbp, f.rsi, f.rdi, f.r8, f.r9, f.r10,
-                              f.r11, f.r12, f.r13, f.r14, f.r15})
-    sum = (sum ^ value) * 0x9e3779b97f4a7c15;
-  return sum | 1;
+  return name_of_wait(f.site->branch, {f.rax, f.rcx, f.rdx, f.rbx, f.rbp, f.rsi, f.rdi, f.r8, f.r9,
+                                       f.r10, f.r11, f.r12, f.r13, f.r14, f.r15});
 }
 
 // Machine code, byte by byte.

@@ -82,14 +82,11 @@ bool find_wait(const YieldFrame& frame, WaitWords& wait) {
   return true;
 }
 
-// What tells one wait of a BLAS call's piece from its next, or 0: other loops may count their
-// rounds in a register, and would never look as if they waited in vain.
+// The name of a wait in a piece of a BLAS call, or 0: other loops may count their rounds in a
+// register, and would never look as if they waited in vain.
 std::uint64_t wait_of(const YieldFrame& f) {
   if (!in_blas_call()) return 0;
-  std::uint64_t sum = f.return_address;
-  for (std::uint64_t value : {f.rbx, f.rbp, f.r12, f.r13, f.r14, f.r15})
-    sum = (sum ^ value) * 0x9e3779b97f4a7c15;
-  return sum | 1;
+  return name_of_wait(f.return_address, {f.rbx, f.rbp, f.r12, f.r13, f.r14, f.r15});
 }
 
 }  // namespace
