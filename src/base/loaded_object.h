@@ -5,7 +5,16 @@
 
 #include <cstring>
 
+// Since glibc 2.35; the library may run on an older one than it was built with.
+#pragma weak _dl_find_object
+
 namespace roost {
+
+// The object that has the address, found without the dynamic linker's lock. False if there is none,
+// or no way to tell.
+inline bool find_object(const void* address, dl_find_object& object) {
+  return _dl_find_object && _dl_find_object(const_cast<void*>(address), &object) == 0;
+}
 
 // The file name in a path.
 inline const char* file_name(const char* path) {

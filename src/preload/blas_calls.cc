@@ -16,9 +16,6 @@
 #include "preload/wait.h"
 #include "sched/runtime.h"
 
-// Since glibc 2.35; the library may run on an older one than it was built with.
-#pragma weak _dl_find_object
-
 namespace roost {
 
 ROOST_EXPORT BlasExec exec_blas;
@@ -32,10 +29,6 @@ constexpr long kMostPieces = 256;
 
 // Pieces that this OS thread has begun and not ended.
 constinit thread_local unsigned begun_pieces __attribute__((tls_model("initial-exec"))) = 0;
-
-bool find_object(const void* address, dl_find_object& object) {
-  return _dl_find_object && _dl_find_object(const_cast<void*>(address), &object) == 0;
-}
 
 // What the pieces of one call lack of work buffers, while it lives.
 class WorkBuffers {

@@ -17,6 +17,7 @@ namespace roost {
 namespace {
 
 constexpr char kExec[] = "exec_blas";
+constexpr char kYield[] = "sched_yield";  // else its threads wait in loops of no-ops
 constexpr std::size_t kPage = 4096;
 
 // OpenBLAS's text about itself, by the names that distributions and wheels give the function.
@@ -114,18 +115,16 @@ void BlasLibrary::prepare(const dl_find_object& object, BlasExec* replacement) {
   ObjectSymbols symbols(*object.dlfo_link_map);
   BlasLibrary* library = slot_of(object);
   const void* exec = symbols.find(kExec);
-  if (!exec || !library || library->waits_.load(std::memory_order_relaxed) != Waits::unknown ||
+  if (!exec || !library || library->prepared_.load(std::memory_order_relaxed) ||
       !is_version_known(symbols)) {
     return;
   }
   if (!symbols.calls_by_table(kExec) && !unpatched_entry(exec, address_of(replacement)))
     patch_entry(exec, address_of(replacement));
-  Waits waits = Waits::calls;
-  if (!symbols.calls_by_table("sched_yield")) {
-    bool room = rewrites_wait_loops() && make_room_in_waits(object, symbols);
-    waits = room ? Waits::loops_with_room : Waits::loops;
-  }
-  library->waits_.store(waits, std::memory_order_relaxed);
+  bool room = !symbols.calls_by_table(kYield) && rewrites_wait_loops() &&
+              make_room_in_waits(object, symbols);
+  library->loops_have_room_.store(room, std::memory_order_relaxed);
+  library->prepared_.store(true, std::memory_order_relaxed);
 }
 
 BlasLibrary* BlasLibrary::find(const dl_find_object& object, BlasExec* replacement) {
@@ -146,10 +145,9 @@ bool BlasLibrary::learn(const dl_find_object& object, BlasExec* replacement) {
   allocate_ = symbols.function<void*(int)>("blas_memory_alloc");
   release_ = symbols.function<void(void*)>("blas_memory_free");
   if (!exec_ || !allocate_ || !release_ || !is_version_known(symbols)) return false;
-  Waits waits = waits_.load(std::memory_order_relaxed);
-  bool seen = waits == Waits::calls || waits == Waits::loops_with_room ||
-              symbols.calls_by_table("sched_yield");
-  return seen && learn_buffer_size();
+  bool waits_are_seen =
+      loops_have_room_.load(std::memory_order_relaxed) || symbols.calls_by_table(kYield);
+  return waits_are_seen && learn_buffer_size();
 }
 
 // No two of its buffers overlap.

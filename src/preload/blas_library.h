@@ -75,9 +75,6 @@ class BlasLibrary {
 
  private:
   enum class Fit : int { unknown, asked, yes, no };
-  // How its threads wait: by calls that Roost sees, or in loops, where there is room for a jump or
-  // not.
-  enum class Waits : int { unknown, calls, loops_with_room, loops };
 
   static BlasLibrary* slot_of(const dl_find_object& object);
   bool learn(const dl_find_object& object, BlasExec* replacement);
@@ -91,7 +88,8 @@ class BlasLibrary {
   const void* dynamic_ = nullptr;
 
   std::atomic<Fit> fit_{Fit::unknown};
-  std::atomic<Waits> waits_{Waits::unknown};
+  std::atomic<bool> prepared_{false};
+  std::atomic<bool> loops_have_room_{false};
   BlasExec* exec_ = nullptr;
   void* (*allocate_)(int) = nullptr;
   void (*release_)(void*) = nullptr;

@@ -19,9 +19,6 @@
 #include "preload/wait.h"
 #include "sched/runtime.h"
 
-// Since glibc 2.35; the library may run on an older one than it was built with.
-#pragma weak _dl_find_object
-
 namespace roost {
 namespace {
 
@@ -79,9 +76,9 @@ bool is_blis(const dl_find_object& object) {
 }
 
 bool is_in_blis(const void* address) {
-  struct dl_find_object object;
-  if (!_dl_find_object || _dl_find_object(const_cast<void*>(address), &object) != 0) return false;
-  return has_name_of_blas(object.dlfo_link_map->l_name) && is_blis(object);
+  dl_find_object object;
+  return find_object(address, object) && has_name_of_blas(object.dlfo_link_map->l_name) &&
+         is_blis(object);
 }
 
 }  // namespace
