@@ -60,7 +60,7 @@ bool remove_unreadable(const std::string& path) {
   int fd = open(path.c_str(), O_RDWR | O_NOFOLLOW | O_CLOEXEC);
   if (fd < 0) return false;
   struct stat status;
-  // While we hold the lock nobody attaches.
+  // While we hold the lock nobody makes it anew, and it is joined by those only who find it in use.
   bool removed = flock(fd, LOCK_EX | LOCK_NB) == 0 && fstat(fd, &status) == 0 &&
                  !mapped_by_anyone(status) && unlink(path.c_str()) == 0;
   close(fd);

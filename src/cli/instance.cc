@@ -1,8 +1,6 @@
 // Finds and opens segments.
 #include "cli/instance.h"
 
-#include <fcntl.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -30,22 +28,11 @@ int check_owner(const std::string& path) {
 
 OpenedInstance open_instance(const std::string& path, bool writable) {
   if (int error = check_owner(path)) return {nullptr, error};
-  int lock = open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
-  if (lock < 0) return {nullptr, -errno};
-  flock(lock, LOCK_SH);  // creators hold it exclusively
-  struct stat status;
-  OpenedInstance result;
   Segment segment;
-  if (fstat(lock, &status) != 0) {
-    result.error = -errno;
-  } else if (status.st_nlink == 0) {
-    result.error = -ENOENT;
-  } else if (status.st_size > 0) {
-    result.error = segment_open(segment, path.c_str(), writable);
-    if (result.error == 0) result.segment = std::make_unique<MappedSegment>(segment);
-    if (result.error == kSegmentUnfinished) result.error = 0;  // as one that was not begun
-  }
-  close(lock);
+  OpenedInstance result;
+  result.error = segment_open(segment, path.c_str(), writable);
+  if (result.error == 0) result.segment = std::make_unique<MappedSegment>(segment);
+  if (result.error == kSegmentUnfinished) result.error = 0;  // as one that was not begun
   return result;
 }
 

@@ -80,7 +80,7 @@ InstanceSnapshot take_snapshot(const Segment& segment) {
     const ProcessSlot<RealWorld>& slot = segment.processes[i];
     ProcessState state = process_state(slot.state.load(std::memory_order_acquire));
     // One that died, or was replaced by exec, is only waiting to be cleaned up after.
-    if (state == ProcessState::free || state == ProcessState::dead) continue;
+    if (!is_taken(state) || state == ProcessState::dead) continue;
     add_retired(slot.retired, of_process[i]);
     snapshot.total += of_process[i];
     if (!os::process_alive(slot.pid, slot.start_time)) continue;

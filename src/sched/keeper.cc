@@ -87,12 +87,11 @@ void watch_process(Segment& s, ProcessIndex index) {
   std::uint32_t word = slot.state.load(std::memory_order_acquire);
   ProcessState state = process_state(word);
   bool same_tenant = watch.word / kNextTenant == word / kNextTenant;
-  if (polled.fd >= 0 &&
-      (!same_tenant || state == ProcessState::free || state == ProcessState::dead)) {
+  if (polled.fd >= 0 && (!same_tenant || !is_taken(state) || state == ProcessState::dead)) {
     os::close(polled.fd);
     polled = {-1, 0, 0};
   }
-  if (state == ProcessState::free) return;
+  if (!is_taken(state)) return;
   if (state != ProcessState::dead) {
     bool gone = polled.fd >= 0 && polled.revents != 0;
     if (polled.fd < 0) {

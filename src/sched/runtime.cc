@@ -127,7 +127,7 @@ void disown_earlier_image() {
     ProcessSlot<RealWorld>& slot = segment.processes[i];
     std::uint32_t word = slot.state.load(std::memory_order_acquire);
     ProcessState state = process_state(word);
-    if (i == process || state == ProcessState::free || state == ProcessState::dead) continue;
+    if (i == process || !is_taken(state) || state == ProcessState::dead) continue;
     if (slot.pid != segment.processes[process].pid ||
         slot.start_time != segment.processes[process].start_time)
       continue;

@@ -11,7 +11,7 @@
 namespace roost {
 
 inline constexpr std::uint64_t kMagic = 0x31305453'4f4f5200ull;  // "\0ROOST01"
-inline constexpr std::uint32_t kAbiVersion = 1;
+inline constexpr std::uint32_t kAbiVersion = 2;
 inline constexpr unsigned kMaxParameters = 16;
 inline constexpr unsigned kInstanceNameBytes = 64;
 inline constexpr unsigned kPolicyNameBytes = 32;
@@ -43,6 +43,9 @@ struct SegmentHeader {
   std::uint64_t processes_offset;
   std::uint64_t fifos_offset;
   std::uint64_t thread_bits_offset;
+
+  // Somebody is about to remove the file: who sees it has not joined (segment/membership.cc).
+  std::atomic<std::uint32_t> sealed;
 
   // Held by the keeper that watches the instance; robust, so the kernel hands it on.
   alignas(kCoreStride) pthread_mutex_t leader;

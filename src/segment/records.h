@@ -126,16 +126,27 @@ struct CoreInfo {
                                 // none or not known
 };
 
-// A slot's state word: ProcessState in bits 0-1, above it a count of the slot's tenants. Whoever
+// A slot's state word: ProcessState in bits 0-2, above it a count of the slot's tenants. Whoever
 // judged a tenant dead acts by compare-and-swap on the word it judged, so that a new tenant of the
 // same slot is never taken for the old one.
-enum class ProcessState : std::uint32_t { free = 0, live = 1, exiting = 2, dead = 3 };
-inline constexpr std::uint32_t kNextTenant = 4;
+enum class ProcessState : std::uint32_t {
+  free = 0,
+  live = 1,
+  exiting = 2,  // it has left; its threads end with it
+  dead = 3,     // the leader cleans up after it
+  joining = 4,  // not to be looked at yet
+};
+inline constexpr std::uint32_t kProcessStateMask = 7;
+inline constexpr std::uint32_t kNextTenant = 8;
 inline constexpr ProcessState process_state(std::uint32_t word) {
-  return static_cast<ProcessState>(word & 3);
+  return static_cast<ProcessState>(word & kProcessStateMask);
+}
+// Whether somebody has the slot for whom others may look.
+inline constexpr bool is_taken(ProcessState state) {
+  return state != ProcessState::free && state != ProcessState::joining;
 }
 inline constexpr std::uint32_t with_process_state(std::uint32_t word, ProcessState state) {
-  return (word & ~3u) | static_cast<std::uint32_t>(state);
+  return (word & ~kProcessStateMask) | static_cast<std::uint32_t>(state);
 }
 
 template <class W>

@@ -1,9 +1,8 @@
-// Creates, checks, attaches and removes the shared segment.
+// Creates, checks and maps the shared segment, and gives out its thread records.
 #include "segment/segment.h"
 
 #include <errno.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -17,46 +16,10 @@
 namespace roost {
 namespace {
 
-// Opens the file and locks it against other creators, attachers and removers. Retries when the file
-// was removed between the two steps. Returns the descriptor or -errno.
-int open_locked(const char* path, bool create) {
-  for (;;) {
-    int flags = O_RDWR | O_NOFOLLOW | O_CLOEXEC;
-    int fd = create ? os::open(path, flags | O_CREAT | O_EXCL, 0600) : -EEXIST;
-    if (fd >= 0) os::raw_syscall(SYS_fchmod, fd, 0600);  // whatever the umask is
-    if (fd == -EEXIST) {
-      fd = os::open(path, flags);
-      if (fd == -ENOENT && create) continue;
-    }
-    if (fd < 0) return fd;
-    long locked;
-    do {
-      locked = os::raw_syscall(SYS_flock, fd, LOCK_EX);
-    } while (locked == -EINTR);
-    struct stat status;
-    if (locked < 0 || fstat(fd, &status) < 0) {
-      int error = locked < 0 ? static_cast<int>(locked) : -errno;
-      os::close(fd);
-      return error;
-    }
-    if (status.st_nlink > 0) return fd;
-    os::close(fd);
-    if (!create) return -ENOENT;
-  }
-}
-
-// The lock must be dropped by name: a mapping keeps the open file, and with it the lock, alive.
-void unlock_and_close(int fd) {
-  os::raw_syscall(SYS_flock, fd, LOCK_UN);
-  os::close(fd);
-}
-
-int check_file(int fd, std::uint64_t& bytes) {
-  struct stat status;
+int check_file(int fd, struct stat& status) {
   if (fstat(fd, &status) < 0) return -errno;
   if (!S_ISREG(status.st_mode) || status.st_uid != geteuid()) return kSegmentWrongOwner;
   if ((status.st_mode & 07777) != 0600) return kSegmentWrongMode;
-  bytes = static_cast<std::uint64_t>(status.st_size);
   return 0;
 }
 
@@ -65,12 +28,14 @@ std::uint64_t pid_namespace() {
   return stat("/proc/self/ns/pid", &status) == 0 ? status.st_ino : 0;
 }
 
-int map(int fd, std::uint64_t bytes, bool writable, Segment& segment) {
+int map(int fd, const struct stat& status, bool writable, Segment& segment) {
+  auto bytes = static_cast<std::size_t>(status.st_size);
   void* base =
       mmap(nullptr, bytes, writable ? PROT_READ | PROT_WRITE : PROT_READ, MAP_SHARED, fd, 0);
   if (base == MAP_FAILED) return -errno;
   segment.header = static_cast<SegmentHeader*>(base);
   segment.bytes = bytes;
+  segment.file = status.st_ino;
   return 0;
 }
 
@@ -93,9 +58,9 @@ bool terminated(const char* text, std::size_t capacity) {
 // would have computed ourselves.
 int check_header(const Segment& segment) {
   const SegmentHeader& h = *segment.header;
-  // The magic number is written last. A creator holds the file's lock meanwhile.
-  if (h.magic == 0) return kSegmentUnfinished;
-  if (h.magic != kMagic) return kSegmentBadMagic;
+  std::uint64_t magic = __atomic_load_n(&h.magic, __ATOMIC_ACQUIRE);  // written last
+  if (magic == 0) return kSegmentUnfinished;
+  if (magic != kMagic) return kSegmentBadMagic;
   if (h.abi_version != kAbiVersion || h.layout_hash != layout_hash()) return kSegmentOtherVersion;
   if (h.n_cores == 0 || h.n_cores > kMaxMaskWords * 64 || h.n_processes != kMaxProcesses ||
       h.n_threads == 0 || h.n_threads > (1u << 20) || h.pin_mode > PinMode::none) {
@@ -120,16 +85,18 @@ void copy_name(char* to, std::size_t capacity, const char* from) {
   to[length] = 0;
 }
 
-int initialise(int fd, SegmentConfig& config, Segment& segment) {
+}  // namespace
+
+int segment_create(int fd, SegmentConfig& config, Segment& segment) {
   if (config.choose_cores) config.choose_cores(config);
   std::uint32_t n_threads = config.n_threads ? config.n_threads : kDefaultThreads;
   SegmentLayout layout = segment_layout(config.n_cores, n_threads);
   // A file that is too large for the process (ulimit -f) is a signal, not only an error.
   rlimit largest;
   if (getrlimit(RLIMIT_FSIZE, &largest) == 0 && largest.rlim_cur < layout.total) return -EFBIG;
-  // Truncating first leaves only zeroes, also over the remains of a dead instance.
-  if (ftruncate(fd, 0) < 0 || ftruncate(fd, static_cast<off_t>(layout.total)) < 0) return -errno;
-  if (int error = map(fd, layout.total, true, segment)) return error;
+  struct stat status;
+  if (ftruncate(fd, static_cast<off_t>(layout.total)) < 0 || fstat(fd, &status) < 0) return -errno;
+  if (int error = map(fd, status, true, segment)) return error;
   SegmentHeader& h = *segment.header;
   h.abi_version = kAbiVersion;
   h.header_bytes = sizeof(SegmentHeader);
@@ -168,43 +135,9 @@ int initialise(int fd, SegmentConfig& config, Segment& segment) {
   for (CoreIndex core = 0; core < config.n_cores; ++core) {
     h.idle[core / 64].bits.fetch_or(1ull << (core % 64), std::memory_order_relaxed);
   }
-  h.magic = kMagic;
+  __atomic_store_n(&h.magic, kMagic, __ATOMIC_RELEASE);
   return 0;
 }
-
-// Takes a slot for the calling process. A slot of the same process under an earlier program image
-// (before exec) is found by pid and start time and cleaned by the caller of segment_attach.
-int take_process_slot(Segment& segment, ProcessIndex& process) {
-  pid_t pid = os::getpid();
-  std::uint64_t start = os::process_start_time(pid);
-  for (ProcessIndex i = 0; i < kMaxProcesses; ++i) {
-    ProcessSlot<RealWorld>& slot = segment.processes[i];
-    std::uint32_t word = slot.state.load(std::memory_order_acquire);
-    if (process_state(word) != ProcessState::free) continue;
-    slot.pid = pid;
-    slot.start_time = start;
-    slot.keeper_tid.store(0, std::memory_order_relaxed);
-    slot.exec_pending.store(0, std::memory_order_relaxed);
-    slot.callers.store(0, std::memory_order_relaxed);
-    slot.threads.store(0, std::memory_order_relaxed);
-    slot.dead_ticks = 0;
-    for (auto& counter : slot.retired) counter.store(0, std::memory_order_relaxed);
-    memset(slot.command, 0, sizeof slot.command);
-    int fd = os::open("/proc/self/comm", O_RDONLY | O_CLOEXEC);
-    if (fd >= 0) {
-      long length = os::read(fd, slot.command, sizeof slot.command - 1);
-      if (length > 0 && slot.command[length - 1] == '\n') slot.command[length - 1] = 0;
-      os::close(fd);
-    }
-    slot.state.store(with_process_state(word + kNextTenant, ProcessState::live),
-                     std::memory_order_release);
-    process = i;
-    return 0;
-  }
-  return kSegmentNoProcessSlot;
-}
-
-}  // namespace
 
 int segment_path(char (&path)[kSegmentPathBytes], unsigned uid, const char* instance) {
   std::size_t length = strnlen(instance, kInstanceNameBytes);
@@ -221,54 +154,15 @@ int segment_path(char (&path)[kSegmentPathBytes], unsigned uid, const char* inst
   return 0;
 }
 
-namespace {
-
-void unlink_file(const char* path) { os::raw_syscall(SYS_unlinkat, AT_FDCWD, os::arg(path), 0); }
-
-// Maps what the locked file holds, or makes it anew where it is empty or nobody's any more.
-// `created` tells which was tried.
-int join_or_create(int fd, SegmentConfig& config, Segment& segment, bool& created) {
-  std::uint64_t bytes = 0;
-  if (int error = check_file(fd, bytes)) return error;
-  if (bytes > 0) {
-    if (bytes < sizeof(SegmentHeader)) return kSegmentDamaged;
-    if (int error = map(fd, bytes, true, segment)) return error;
-    if (int error = check_header(segment)) return error;
-    resolve(segment);
-    if (segment_in_use(segment)) return 0;
-    segment_unmap(segment);
-  }
-  created = true;
-  return initialise(fd, config, segment);
-}
-
-}  // namespace
-
-int segment_attach(Segment& segment, SegmentConfig& config, ProcessIndex& process) {
-  char path[kSegmentPathBytes];
-  if (int error = segment_path(path, geteuid(), config.instance)) return error;
-  for (;;) {
-    int fd = open_locked(path, true);
-    if (fd < 0) return fd;
-    bool created = false;
-    int error = join_or_create(fd, config, segment, created);
-    // Such a file can serve nobody, and nobody has joined it: another one takes its place.
-    bool again = error == kSegmentUnfinished;
-    if (again || (created && error != 0)) unlink_file(path);
-    if (error == 0) error = take_process_slot(segment, process);
-    if (error != 0) segment_unmap(segment);
-    unlock_and_close(fd);
-    if (!again) return error;
-  }
-}
-
 int segment_open(Segment& segment, const char* path, bool writable) {
   int fd = os::open(path, (writable ? O_RDWR : O_RDONLY) | O_NOFOLLOW | O_CLOEXEC);
   if (fd < 0) return fd;
-  std::uint64_t bytes = 0;
-  int error = check_file(fd, bytes);
-  if (error == 0 && bytes < sizeof(SegmentHeader)) error = kSegmentDamaged;
-  if (error == 0) error = map(fd, bytes, writable, segment);
+  struct stat status;
+  int error = check_file(fd, status);
+  if (error == 0 && status.st_size == 0) error = kSegmentUnfinished;
+  if (error == 0 && status.st_size < static_cast<off_t>(sizeof(SegmentHeader)))
+    error = kSegmentDamaged;
+  if (error == 0) error = map(fd, status, writable, segment);
   if (error == 0) {
     error = check_header(segment);
     if (error == 0) {
@@ -281,73 +175,9 @@ int segment_open(Segment& segment, const char* path, bool writable) {
   return error;
 }
 
-bool segment_in_use(const Segment& segment, ProcessIndex except) {
-  for (ProcessIndex i = 0; i < kMaxProcesses; ++i) {
-    if (i == except) continue;
-    const ProcessSlot<RealWorld>& slot = segment.processes[i];
-    ProcessState state = process_state(slot.state.load(std::memory_order_acquire));
-    if (state != ProcessState::free && os::process_alive(slot.pid, slot.start_time)) return true;
-  }
-  return false;
-}
-
-// Whether a process other than `except` is still to detach. One that is exiting is past that: when
-// several end together, the last of them removes the file.
-static bool others_stay(const Segment& segment, ProcessIndex except) {
-  for (ProcessIndex i = 0; i < kMaxProcesses; ++i) {
-    const ProcessSlot<RealWorld>& slot = segment.processes[i];
-    if (i != except &&
-        process_state(slot.state.load(std::memory_order_acquire)) == ProcessState::live &&
-        os::process_alive(slot.pid, slot.start_time)) {
-      return true;
-    }
-  }
-  return false;
-}
-
-void segment_detach(Segment& segment, ProcessIndex process, ProcessState left) {
-  char path[kSegmentPathBytes];
-  segment_path(path, segment.header->uid, segment.header->instance);
-  int fd = open_locked(path, false);
-  ProcessSlot<RealWorld>& slot = segment.processes[process];
-  for (int i = 0; left == ProcessState::free && i < kCounters; ++i) {
-    segment.header->retired[i].fetch_add(slot.retired[i].load(std::memory_order_relaxed));
-  }
-  slot.state.store(with_process_state(slot.state.load(std::memory_order_relaxed), left),
-                   std::memory_order_release);
-  if (fd < 0) return;
-  if (!others_stay(segment, process)) unlink_file(path);
-  unlock_and_close(fd);
-}
-
 void segment_unmap(Segment& segment) {
   if (segment.header) munmap(segment.header, segment.bytes);
   segment = Segment{};
-}
-
-int segment_remove_if_stale(const char* path) {
-  int fd = open_locked(path, false);
-  if (fd < 0) return fd;
-  std::uint64_t bytes = 0;
-  Segment segment;
-  int result = check_file(fd, bytes);
-  if (result == 0 && bytes >= sizeof(SegmentHeader) && map(fd, bytes, false, segment) == 0) {
-    // A segment we cannot read (other version, damaged) is in use only if somebody has it mapped;
-    // its own version's `roost clean` can tell, so leave it when in doubt.
-    result = check_header(segment);
-    if (result == kSegmentUnfinished) {
-      result = 1;
-    } else if (result == 0) {
-      resolve(segment);
-      if (!segment_in_use(segment)) result = 1;
-    }
-    segment_unmap(segment);
-  } else if (result == 0) {
-    result = 1;  // the creator died before it wrote anything
-  }
-  if (result == 1) unlink_file(path);
-  unlock_and_close(fd);
-  return result;
 }
 
 ThreadIndex segment_take_thread(Segment& segment, ProcessIndex process) {
@@ -409,6 +239,9 @@ const char* segment_error(int error) {
       return "the file is no Roost segment";
     case kSegmentUnfinished:
       return "the segment's creator did not finish it";
+    case kSegmentLocked:
+      return "a process that was joining or leaving the instance has stopped in the middle of it; "
+             "continue it, end it or use another --instance";
     case kSegmentOtherVersion:
       return "the segment was made by another version of Roost; end its programs or use another "
              "--instance";

@@ -1,11 +1,14 @@
 // The shared segment of an instance: /dev/shm/roost-<uid>-<name>, created, checked, attached,
 // removed.
 //
-// Creation, attachment and removal are serialised by flock(2) on the file, which the kernel drops
-// when a process dies; nothing here is on a scheduling path. A segment whose processes are all dead
-// is taken over by the next attacher as if it were new. All functions are for start, fork and exit
+// An instance in use is joined without a lock. Creation and removal are serialised by flock(2) on
+// the file, which the kernel drops when a process dies, and for which nobody waits longer than a
+// second: its holder may be stopped. A segment whose processes are all dead is made anew by the
+// next attacher. Nothing here is on a scheduling path. All functions are for start, fork and exit
 // of a process: not async-signal-safe, errno may change.
 #pragma once
+
+#include <sys/types.h>
 
 #include <cstddef>
 
@@ -26,6 +29,7 @@ enum SegmentError {
   kSegmentNoThreadRecord = -10009,
   kSegmentBadName = -10010,
   kSegmentUnfinished = -10011,
+  kSegmentLocked = -10012,
 };
 const char* segment_error(int error);
 
@@ -56,6 +60,7 @@ struct Segment {
   Fifo* fifos = nullptr;
   std::atomic<std::uint64_t>* thread_bits = nullptr;
   std::size_t bytes = 0;
+  ino_t file = 0;
 };
 
 inline constexpr std::size_t kSegmentPathBytes = 128;
@@ -67,7 +72,11 @@ int segment_path(char (&path)[kSegmentPathBytes], unsigned uid, const char* inst
 // process slot for the caller. An existing instance keeps its own cores, policy and parameters.
 int segment_attach(Segment& segment, SegmentConfig& config, ProcessIndex& process);
 
-// Maps an existing segment read-write (clean) or read-only (ps) without a slot. -ENOENT if none.
+// Makes the segment in an empty file that the caller has locked.
+int segment_create(int fd, SegmentConfig& config, Segment& segment);
+
+// Maps an existing segment read-write (clean) or read-only (ps) without a slot. -ENOENT if none;
+// kSegmentUnfinished if its creator has not come so far, or never did.
 int segment_open(Segment& segment, const char* path, bool writable);
 
 // Ends the process's membership: its slot becomes free, or `exiting` while it still has threads
@@ -75,10 +84,11 @@ int segment_open(Segment& segment, const char* path, bool writable);
 void segment_detach(Segment& segment, ProcessIndex process, ProcessState left);
 void segment_unmap(Segment& segment);
 
-// Whether any process of the segment other than `except` is alive.
-bool segment_in_use(const Segment& segment, ProcessIndex except = kNoProcess);
+// Whether any process of the segment is alive.
+bool segment_in_use(const Segment& segment);
 
-// `roost clean`: removes the file if nobody alive uses it. 1 removed, 0 in use, negative error.
+// `roost clean`: removes the file if nobody alive uses it. 1 removed, 0 in use, negative error;
+// kSegmentLocked while somebody makes or removes it.
 int segment_remove_if_stale(const char* path);
 
 // A free thread record, its generation made odd, or kNoThread. Lock-free, async-signal-safe.

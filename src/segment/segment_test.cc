@@ -4,6 +4,7 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/file.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 
@@ -237,6 +238,65 @@ TEST(Segment, the_last_process_out_removes_it) {
   Member again(instance);
   again.leave();
   EXPECT_FALSE(instance.exists());
+}
+
+// Stopped processes.
+
+// Holds the lock of an instance's file, as a process that was stopped while it made or removed it.
+class HeldLock {
+ public:
+  explicit HeldLock(const TestInstance& instance)
+      : fd_(open(instance.path(), O_CREAT | O_RDWR, 0600)) {
+    EXPECT_EQ(flock(fd_, LOCK_EX), 0);
+  }
+  ~HeldLock() { close(fd_); }
+
+ private:
+  int fd_;
+};
+
+TEST(Segment, one_in_use_is_joined_and_left_while_its_file_is_locked) {
+  TestInstance instance;
+  Member first(instance);
+  HeldLock lock(instance);
+  Member second(instance);
+  EXPECT_EQ(second.error, 0);
+  second.leave();
+  EXPECT_TRUE(instance.exists());
+}
+
+TEST(Segment, nobody_waits_for_ever_for_one_that_is_not_finished) {
+  TestInstance instance;
+  HeldLock lock(instance);
+  EXPECT_EQ(Member(instance).error, kSegmentLocked);
+  EXPECT_EQ(segment_remove_if_stale(instance.path()), kSegmentLocked);
+}
+
+TEST(Segment, what_the_last_one_out_could_not_remove_is_made_anew) {
+  TestInstance instance;
+  {
+    Member first(instance);
+    HeldLock lock(instance);
+    first.segment.header->retired[0].store(17);
+    first.leave();
+    EXPECT_TRUE(instance.exists());
+  }
+  Member second(instance);
+  ASSERT_EQ(second.error, 0);
+  EXPECT_EQ(second.segment.header->retired[0].load(), 0u);
+}
+
+TEST(Segment, one_about_to_be_removed_is_not_joined) {
+  TestInstance instance;
+  Member first(instance);
+  first.segment.header->sealed.store(1);
+  {
+    HeldLock lock(instance);
+    EXPECT_EQ(Member(instance).error, kSegmentLocked);
+  }
+  // Who sealed it has died.
+  EXPECT_EQ(Member(instance).error, 0);
+  EXPECT_EQ(first.segment.header->sealed.load(), 0u);
 }
 
 TEST(Segment, threads_that_outlive_their_process_do_not_hold_it) {

@@ -4,6 +4,7 @@ Every test has a neighbour that synchronises a lot (sync_mix) on the adversary's
 reach its end. How long that takes is bounded in src/sched/PROTOCOL.md and not asserted here.
 """
 
+import fcntl
 import json
 import os
 import shlex
@@ -107,6 +108,19 @@ def test_the_others_go_on_while_one_is_stopped(world: World):
         require_neighbours_end(world, instance)
         stopped.send(signal.SIGCONT)
     require_success(stopped.wait(60), "sync_mix, stopped now and then")
+    world.require_gone(instance)
+
+
+def test_the_others_come_and_go_while_one_is_stopped_at_the_file(world: World):
+    """One that makes or removes an instance holds the lock of its file; here the test does."""
+    instance = world.roost.new_instance("adversary")
+    idle = world.start_idle(instance)
+    with world.roost.segment(instance).open("rb") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        require_neighbours_end(world, instance)
+        idle.send(signal.SIGTERM)
+        require_success(idle.wait(60), "idle")
+    world.run_plain([str(world.roost.binary), "clean"])
     world.require_gone(instance)
 
 

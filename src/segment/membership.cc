@@ -1,0 +1,252 @@
+// How processes join, make, leave and remove the segment of an instance: sched/PROTOCOL.md, "Coming
+// and going".
+#include <errno.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/text.h"
+#include "os/sys.h"
+#include "segment/segment.h"
+
+namespace roost {
+namespace {
+
+// For how long anybody waits for a file's lock. Its holder may be stopped.
+constexpr Nanoseconds kLongestLock = 1'000'000'000;
+constexpr Nanoseconds kLockPoll = 1'000'000;
+
+// What join() and make() found: the file has to be looked at again.
+constexpr int kAgain = 1;
+
+// The file of a segment, locked against who else would make or remove it. The kernel drops the lock
+// of one who dies.
+class LockedFile {
+ public:
+  // Makes an empty file if there is none and `create`. Does not wait: -EWOULDBLOCK.
+  LockedFile(const char* path, bool create) {
+    do {
+      fd_ = open(path, create);
+    } while (fd_ == kAgain);
+  }
+  // By name: a mapping keeps the open file, and with it the lock, alive.
+  ~LockedFile() {
+    if (fd_ < 0) return;
+    os::raw_syscall(SYS_flock, fd_, LOCK_UN);
+    os::close(fd_);
+  }
+  LockedFile(const LockedFile&) = delete;
+  LockedFile& operator=(const LockedFile&) = delete;
+
+  int error() const { return fd_ < 0 ? fd_ : 0; }
+  int fd() const { return fd_; }
+  const struct stat& status() const { return status_; }
+
+ private:
+  // kAgain if the file was removed before it was locked.
+  int open(const char* path, bool create) {
+    int flags = O_RDWR | O_NOFOLLOW | O_CLOEXEC;
+    int fd = create ? os::open(path, flags | O_CREAT | O_EXCL, 0600) : -EEXIST;
+    if (fd >= 0) os::raw_syscall(SYS_fchmod, fd, 0600);  // whatever the umask is
+    if (fd == -EEXIST) {
+      fd = os::open(path, flags);
+      if (fd == -ENOENT && create) return kAgain;
+    }
+    if (fd < 0) return fd;
+    int error = static_cast<int>(os::raw_syscall(SYS_flock, fd, LOCK_EX | LOCK_NB));
+    if (error == 0 && fstat(fd, &status_) < 0) error = -errno;
+    if (error == 0 && status_.st_nlink > 0) return fd;
+    os::close(fd);
+    if (error) return error;
+    return create ? kAgain : -ENOENT;
+  }
+
+  int fd_;
+  struct stat status_;
+};
+
+void unlink_file(const char* path) { os::raw_syscall(SYS_unlinkat, AT_FDCWD, os::arg(path), 0); }
+
+// Takes a slot for the calling process. A slot of the same process under an earlier program image
+// (before exec) is found by pid and start time and cleaned by the caller of segment_attach.
+int take_process_slot(Segment& segment, ProcessIndex& process) {
+  pid_t pid = os::getpid();
+  std::uint64_t start = os::process_start_time(pid);
+  char command[sizeof ProcessSlot<RealWorld>::command] = {};
+  int fd = os::open("/proc/self/comm", O_RDONLY | O_CLOEXEC);
+  if (fd >= 0) {
+    long length = os::read(fd, command, sizeof command - 1);
+    if (length > 0 && command[length - 1] == '\n') command[length - 1] = 0;
+    os::close(fd);
+  }
+  for (ProcessIndex i = 0; i < kMaxProcesses; ++i) {
+    ProcessSlot<RealWorld>& slot = segment.processes[i];
+    std::uint32_t word = slot.state.load(std::memory_order_acquire);
+    if (process_state(word) != ProcessState::free) continue;
+    std::uint32_t taken = with_process_state(word + kNextTenant, ProcessState::joining);
+    if (!slot.state.compare_exchange_strong(word, taken, std::memory_order_acq_rel)) continue;
+    slot.pid = pid;
+    slot.start_time = start;
+    slot.keeper_tid.store(0, std::memory_order_relaxed);
+    slot.exec_pending.store(0, std::memory_order_relaxed);
+    slot.callers.store(0, std::memory_order_relaxed);
+    slot.threads.store(0, std::memory_order_relaxed);
+    slot.dead_ticks = 0;
+    for (auto& counter : slot.retired) counter.store(0, std::memory_order_relaxed);
+    memcpy(slot.command, command, sizeof command);
+    slot.state.store(with_process_state(taken, ProcessState::live), std::memory_order_release);
+    process = i;
+    return 0;
+  }
+  return kSegmentNoProcessSlot;
+}
+
+void leave_slot(ProcessSlot<RealWorld>& slot, ProcessState left) {
+  slot.state.store(with_process_state(slot.state.load(std::memory_order_relaxed), left),
+                   std::memory_order_release);
+}
+
+// Whether a process is still to detach. One that is exiting is past that: when several end
+// together, the last of them removes the file.
+bool anybody_stays(const Segment& segment) {
+  for (ProcessIndex i = 0; i < kMaxProcesses; ++i) {
+    const ProcessSlot<RealWorld>& slot = segment.processes[i];
+    if (process_state(slot.state.load(std::memory_order_acquire)) == ProcessState::live &&
+        os::process_alive(slot.pid, slot.start_time)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+bool is_in_use(const Segment& segment) { return segment_in_use(segment); }
+
+// By who holds the file's lock: removes it unless somebody uses it. [seal-1]
+bool remove_unless(bool (*used)(const Segment&), Segment& segment, const char* path) {
+  segment.header->sealed.store(1, std::memory_order_relaxed);
+  RealWorld::fence();
+  bool keep = used(segment);
+  if (keep) {
+    segment.header->sealed.store(0, std::memory_order_release);
+  } else {
+    unlink_file(path);
+  }
+  return !keep;
+}
+
+// Takes a slot in a segment that somebody alive uses; kAgain if there is none.
+int join(Segment& segment, const char* path, ProcessIndex& process) {
+  int error = segment_open(segment, path, true);
+  if (error == -ENOENT || error == kSegmentUnfinished) return kAgain;
+  if (error) return error;
+  const auto& sealed = segment.header->sealed;
+  if (sealed.load(std::memory_order_acquire) || !segment_in_use(segment)) {
+    error = kAgain;
+  } else {
+    error = take_process_slot(segment, process);
+  }
+  if (error == 0) {
+    RealWorld::fence();  // [seal-1]
+    if (sealed.load(std::memory_order_acquire)) {
+      leave_slot(segment.processes[process], ProcessState::free);
+      error = kAgain;
+    }
+  }
+  if (error) segment_unmap(segment);
+  return error;
+}
+
+// Makes the segment and takes its first slot; kAgain if that is not to be done, or not yet.
+int make(Segment& segment, const char* path, SegmentConfig& config, ProcessIndex& process) {
+  LockedFile file(path, true);
+  if (int error = file.error()) return error;
+  if (file.status().st_size > 0) {
+    int error = segment_open(segment, path, true);
+    if (error == 0) {
+      remove_unless(is_in_use, segment, path);
+      segment_unmap(segment);
+    } else if (error == kSegmentUnfinished) {
+      unlink_file(path);  // it can serve nobody, and nobody has joined it
+    } else {
+      return error;
+    }
+    return kAgain;
+  }
+  int error = segment_create(file.fd(), config, segment);
+  if (error == 0) error = take_process_slot(segment, process);
+  if (error) {
+    unlink_file(path);
+    segment_unmap(segment);
+  }
+  return error;
+}
+
+}  // namespace
+
+int segment_attach(Segment& segment, SegmentConfig& config, ProcessIndex& process) {
+  char path[kSegmentPathBytes];
+  if (int error = segment_path(path, geteuid(), config.instance)) return error;
+  Nanoseconds end = os::now() + kLongestLock;
+  for (;;) {
+    int error = join(segment, path, process);
+    if (error == kAgain) error = make(segment, path, config, process);
+    if (error == -EWOULDBLOCK) {
+      if (os::now() >= end) return kSegmentLocked;
+      os::sleep_for(kLockPoll);
+    } else if (error != kAgain) {
+      return error;
+    }
+  }
+}
+
+void segment_detach(Segment& segment, ProcessIndex process, ProcessState left) {
+  char path[kSegmentPathBytes];
+  segment_path(path, segment.header->uid, segment.header->instance);
+  ProcessSlot<RealWorld>& slot = segment.processes[process];
+  for (int i = 0; left == ProcessState::free && i < kCounters; ++i) {
+    segment.header->retired[i].fetch_add(slot.retired[i].load(std::memory_order_relaxed));
+  }
+  leave_slot(slot, left);
+  RealWorld::fence();  // [leave-1]
+  for (Nanoseconds end = os::now() + kLongestLock; !anybody_stays(segment);) {
+    LockedFile file(path, false);
+    if (file.error() == -EWOULDBLOCK && os::now() < end) {
+      os::sleep_for(kLockPoll);
+      continue;
+    }
+    // Another one that left may have removed ours, and a third made its own.
+    bool ours = file.error() == 0 && file.status().st_ino == segment.file;
+    if (ours) remove_unless(anybody_stays, segment, path);
+    return;
+  }
+}
+
+bool segment_in_use(const Segment& segment) {
+  for (ProcessIndex i = 0; i < kMaxProcesses; ++i) {
+    const ProcessSlot<RealWorld>& slot = segment.processes[i];
+    ProcessState state = process_state(slot.state.load(std::memory_order_acquire));
+    if (is_taken(state) && os::process_alive(slot.pid, slot.start_time)) return true;
+  }
+  return false;
+}
+
+int segment_remove_if_stale(const char* path) {
+  LockedFile file(path, false);
+  if (file.error() == -EWOULDBLOCK) return kSegmentLocked;
+  if (int error = file.error()) return error;
+  Segment segment;
+  // One that we cannot read (other version, damaged) is in use only if somebody has it mapped; its
+  // own version's `roost clean` can tell, so it is left when in doubt.
+  int result = segment_open(segment, path, true);
+  if (result == 0) {
+    result = remove_unless(is_in_use, segment, path) ? 1 : 0;
+  } else if (result == kSegmentUnfinished) {
+    unlink_file(path);
+    result = 1;
+  }
+  segment_unmap(segment);
+  return result;
+}
+
+}  // namespace roost
