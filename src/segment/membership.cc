@@ -17,8 +17,8 @@ namespace {
 constexpr Nanoseconds kLongestLock = 1'000'000'000;
 constexpr Nanoseconds kLockPoll = 1'000'000;
 
-// What join() and make() found: the file has to be looked at again.
-constexpr int kAgain = 1;
+// What join() and make() found: the file has to be looked at again. No descriptor, and no error.
+constexpr int kAgain = -20000;
 
 // The file of a segment, locked against who else would make or remove it. The kernel drops the lock
 // of one who dies.
@@ -63,7 +63,7 @@ class LockedFile {
   }
 
   int fd_;
-  struct stat status_;
+  struct stat status_ = {};
 };
 
 void unlink_file(const char* path) { os::raw_syscall(SYS_unlinkat, AT_FDCWD, os::arg(path), 0); }
