@@ -99,7 +99,7 @@ class Machine {
       threads[i].process = static_cast<ProcessIndex>(i % 2);
       threads[i].last_core = static_cast<CoreIndex>(i % n_cores);
       threads[i].next = kNoThread;
-      threads[i].queued_on = threads[i].pinned_to = kNoCore;
+      threads[i].pinned_to = kNoCore;
       threads[i].state.store(static_cast<std::uint32_t>(State::blocked), std::memory_order_relaxed);
     }
     for (ThreadIndex i = 0; i < n_cores; ++i) wake(i);
@@ -109,11 +109,13 @@ class Machine {
     if (unpark(threads[thread], 1)) ledger.make_ready(thread);
   }
   void block(ThreadIndex thread) {
-    BlockResult begun = begin_block(threads[thread]);
-    if (begun.block == Block::release) ledger.release(begun.core);
+    Held held = ledger.core_of(thread);
+    if (begin_block(threads[thread]).block == Block::release) ledger.release(held);
   }
-  void yield(ThreadIndex thread) {
-    ledger.yield(thread, core_of(threads[thread].state.load(std::memory_order_relaxed)), 0);
+  void yield(ThreadIndex thread) { ledger.yield(thread, ledger.core_of(thread), 0); }
+  // Of the first core.
+  ThreadIndex owner() const {
+    return thread_of_owner(cores[0].owner.load(std::memory_order_relaxed));
   }
   CoreIndex n_cores() const { return static_cast<CoreIndex>(cores.size()); }
 
@@ -121,7 +123,6 @@ class Machine {
     Nanoseconds clock = 0;
     Nanoseconds now() { return clock += 1000; }
     Party self() { return 1; }
-    bool gone(Party) { return false; }
     ProcessIndex process() { return kNoProcess; }
     template <class Record>
     bool waits_in_vain(const Record&, Nanoseconds) {
@@ -259,7 +260,7 @@ void hand_off(benchmark::State& state) {
   run(
       state, [](auto& m) { m.wake(guest(m)); },
       [](auto& m, bool forward) {
-        ThreadIndex running = m.cores[0].owner.load(std::memory_order_relaxed) - 1;
+        ThreadIndex running = m.owner();
         if (forward) {
           m.block(running);
         } else {
@@ -272,7 +273,7 @@ void queue_on_busy_core(benchmark::State& state) {
   run(
       state, [](auto&) {},
       [](auto& m, bool forward) {
-        ThreadIndex running = m.cores[0].owner.load(std::memory_order_relaxed) - 1;
+        ThreadIndex running = m.owner();
         ThreadIndex other = guest(m) - running;
         forward ? m.wake(other) : m.block(running);
       });
@@ -311,8 +312,7 @@ void steal_from_last_core(benchmark::State& state) {
 
 void yield_to_own_queue(benchmark::State& state) {
   run(
-      state, [](auto& m) { m.wake(guest(m)); },
-      [](auto& m, bool) { m.yield(m.cores[0].owner.load(std::memory_order_relaxed) - 1); });
+      state, [](auto& m) { m.wake(guest(m)); }, [](auto& m, bool) { m.yield(m.owner()); });
 }
 
 void yield_alone(benchmark::State& state) {

@@ -30,14 +30,6 @@ class Check {
            rl::test_result_str(result_), stopped_);
   }
 
-  // What is wrong by itself must end in `failure` in some schedule.
-  template <class Model>
-  void fails(const char* what, rl::test_result_e failure, unsigned schedules) {
-    run<Model>(schedules, nowhere_);
-    report(result_ == failure, "%s: %s in schedule %lu", what, rl::test_result_str(result_),
-           stopped_);
-  }
-
   int result() const { return failed_; }
 
  private:

@@ -203,6 +203,53 @@ struct Siblings : LongTurns<Siblings> {
   }
 };
 
+// Everything that anybody has in his hands may be taken from him at any moment, as from one who is
+// stopped there, and he goes on later: locks by who waits for them, cores and threads by a leader.
+struct Overtaken : rl::test_suite<Overtaken, 3> {
+  Instance i;
+  void before() {
+    i.watch_words = i.watch_queues = false;
+    i.overtaken = true;
+    i.os.step = 10'000'000;
+    i.os.lock_tries = 2;
+    i.os.steps = rl::rand(24);
+    i.start_running(0, 0);
+    if (rl::rand(2)) i.start_running(1, 1);
+    if (rl::rand(2)) i.start_ready(2, static_cast<CoreIndex>(rl::rand(2)));
+    if (rl::rand(2)) i.start_ready(3, static_cast<CoreIndex>(rl::rand(2)));
+  }
+  void invariant() { i.invariant(); }
+  void thread(unsigned index) {
+    for (unsigned step = 0; step < (index == 2 ? 4u : 2u); ++step) {
+      if (index == 2) {
+        switch (rl::rand(3)) {
+          case 0:
+            i.overtake_core(static_cast<CoreIndex>(rl::rand(kCores)));
+            break;
+          case 1:
+            i.overtake_thread(rl::rand(kThreads));
+            break;
+          default:
+            i.rescue(rl::rand(2));
+        }
+        continue;
+      }
+      if (rl::rand(2) || !i.running(index)) {
+        i.wake(rl::rand(kThreads));
+      } else if (rl::rand(2)) {
+        i.yield(index);
+      } else {
+        i.block(index);
+        return;
+      }
+    }
+  }
+  void after() {
+    i.mend_hints();
+    i.check();
+  }
+};
+
 // Whole lives: three threads on two cores compute, wake each other in a ring, wait and end.
 struct Lives : rl::test_suite<Lives, 3> {
   Instance i;
@@ -246,6 +293,7 @@ int main() {
   check.holds<Scripts>("random scripts:", 500000);
   check.holds<Guests>("a guest from a longer queue against yield, block and rescue:", 300000);
   check.holds<Siblings>("a turn that goes on with a thread of another queue:", 300000);
+  check.holds<Overtaken>("all is overtaken:", 1000000);
   check.holds<Lives>("whole lives of three threads on two cores:", 300000);
   // [idle-1], both sides, and once more for who yields: a free core and a READY thread miss each
   // other.

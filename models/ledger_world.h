@@ -19,9 +19,10 @@ inline Instance* instance;  // the policy's callbacks get no pointer of ours
 struct Instance {
   struct Os {
     Nanoseconds clock = 0, step = 1;
-    Nanoseconds now() { return clock += step; }
+    unsigned lock_tries = 1024;
+    unsigned steps = ~0u;  // so many; then the clock stands, and nobody is overtaken any more
+    Nanoseconds now() { return clock += steps ? (--steps, step) : 0; }
     Party self() { return rl::thread_index() + 1; }
-    bool gone(Party) { return false; }
     ProcessIndex process() { return kNoProcess; }
     template <class Record>
     bool waits_in_vain(const Record&, Nanoseconds) {
@@ -46,6 +47,9 @@ struct Instance {
   // A thread the watchdog takes a core from may still be looking at the core's policy words: a race
   // that costs at worst a turn, since the words hold no index and are never relied on.
   bool watch_words = true;
+  // Nor are queues those of one holder of the lock where it is taken from who is stopped.
+  bool watch_queues = true;
+  bool overtaken = false;  // somebody may be, in this scene
   Os os;
   TheLedger ledger{tables(), os};
 
@@ -69,7 +73,7 @@ struct Instance {
       record.next = kNoThread;
       record.process = static_cast<ProcessIndex>(i % kProcesses);
       record.last_core = static_cast<CoreIndex>(i % kCores);
-      record.queued_on = record.pinned_to = kNoCore;
+      record.pinned_to = kNoCore;
       record.ready_ns = 0;
       record.counters = {};
       record.guest.store(0, std::memory_order_relaxed);
@@ -93,9 +97,7 @@ struct Instance {
     set(idle, core, false);
   }
   void start_ready(ThreadIndex thread, CoreIndex core) {
-    threads[thread].state.store(static_cast<std::uint32_t>(State::ready),
-                                std::memory_order_relaxed);
-    threads[thread].queued_on = core;
+    threads[thread].state.store(ready_in_hands_of(queue_of_core(core)), std::memory_order_relaxed);
     ledger.rebuild(core);
   }
   // The bit of a queue may outlive the queue's threads.
@@ -106,8 +108,8 @@ struct Instance {
     return state_of(threads[thread].state.load(std::memory_order_acquire)) == State::running;
   }
   void block(ThreadIndex thread) {
-    BlockResult begun = begin_block(threads[thread]);
-    if (begun.block == Block::release) ledger.release(begun.core);
+    Held held = ledger.core_of(thread);
+    if (begin_block(threads[thread]).block == Block::release) ledger.release(held);
   }
   void wake(ThreadIndex thread) {
     if (unpark(threads[thread], os.self())) ledger.make_ready(thread);
@@ -116,13 +118,26 @@ struct Instance {
   void set_aside(CoreIndex core) { set_bit(contended, core); }
   void put_back(CoreIndex core) {
     clear_bit(contended, core);
-    ledger.serve_contended(core);
+    ledger.serve_free(core);
   }
   void yield(ThreadIndex thread) {
-    std::uint32_t word = threads[thread].state.load(std::memory_order_relaxed);
-    if (state_of(word) != State::running) return;
-    auto result = ledger.yield(thread, core_of(word), 0);
+    Held held = ledger.core_of(thread);
+    if (held.core == kNoCore) return;
+    auto result = ledger.yield(thread, held, 0);
     if (result == TheLedger::YieldResult::lost_core) ledger.make_ready(thread);
+  }
+  // What a leader does with what somebody does not go on with (sched/overtaking.h); any look at all
+  // may be the second at which it is so.
+  void overtake_core(CoreIndex core) {
+    Held held{core, cores[core].owner.load(std::memory_order_acquire)};
+    if (ledger.is_in_transit(held)) ledger.overtake_core(held);
+  }
+  void overtake_thread(ThreadIndex thread) {
+    std::uint32_t word = threads[thread].state.load(std::memory_order_relaxed);
+    if (ledger.is_in_others_hands(word)) ledger.overtake_thread(thread, holder_of(word));
+  }
+  void mend_hints() {
+    for (CoreIndex core = 0; core < kCores; ++core) ledger.mend_hints(core);
   }
   bool find_queued() { return ledger.find_queued(); }
   void rescue(ThreadIndex thread) {
@@ -130,8 +145,8 @@ struct Instance {
     if (state_of(word) == State::running) ledger.rescue(core_of(word), thread);
   }
   void end(ThreadIndex thread) {
-    CoreIndex core = TheLedger::leave_core(threads[thread], State::detached);
-    if (core != kNoCore) ledger.release(core, true);
+    Held held = ledger.core_of(thread);
+    if (TheLedger::leave_core(threads[thread], State::detached)) ledger.release(held, true);
   }
 
   // The same with waiting: returns when the thread has a core.
@@ -148,9 +163,10 @@ struct Instance {
     }
   }
   void park(ThreadIndex thread) {
-    BlockResult begun = begin_block(threads[thread]);
-    if (begun.block == Block::permit) return;
-    if (begun.block == Block::release) ledger.release(begun.core);
+    Held held = ledger.core_of(thread);
+    Block block = begin_block(threads[thread]).block;
+    if (block == Block::permit) return;
+    if (block == Block::release) ledger.release(held);
     wait_for_grant(thread);
   }
   // Does something with the core the thread has.
@@ -178,22 +194,23 @@ struct Instance {
     for (ThreadIndex i = 0; i < kThreads; ++i) {
       std::uint32_t word = threads[i].state.load();
       if (state_of(word) == State::running) {
-        RL_ASSERT(core_of(word) < kCores && cores[core_of(word)].owner.load() == i + 1);
+        RL_ASSERT(core_of(word) < kCores &&
+                  thread_of_owner(cores[core_of(word)].owner.load()) == i);
       }
       if (state_of(word) == State::ready) ++ready;
     }
     unsigned queued_threads = 0;
     for (CoreIndex core = 0; core < kCores; ++core) {
       std::uint32_t owner = cores[core].owner.load();
-      RL_ASSERT(owner <= kThreads);  // nobody keeps a claim
+      RL_ASSERT(!(owner & kClaimedCore) && party_of_owner(owner) <= kThreads);
       bool is_idle = idle[0].bits.load() >> core & 1;
-      RL_ASSERT(is_idle == (owner == 0));
+      RL_ASSERT(is_idle || owner != 0);
+      RL_ASSERT(!is_idle || owner == 0 || overtaken);  // who was overtaken may leave a wrong bit
       RL_ASSERT(owner != 0 || ready == 0);
-      if (owner) RL_ASSERT(threads[owner - 1].state.load() != 0 && owned_by(owner - 1, core));
+      if (owner) RL_ASSERT(runs_on(thread_of_owner(owner), core));
       unsigned here = 0;
       ledger.visit_queue(core, [&](ThreadIndex thread) {
-        RL_ASSERT(state_of(threads[thread].state.load()) == State::ready);
-        RL_ASSERT(threads[thread].queued_on == core);
+        RL_ASSERT(queue_of(threads[thread].state.load()) == core);
         ++here;
       });
       RL_ASSERT(here == cores[core].ready.load());
@@ -202,7 +219,7 @@ struct Instance {
     }
     RL_ASSERT(queued_threads == ready);
   }
-  bool owned_by(ThreadIndex thread, CoreIndex core) {
+  bool runs_on(ThreadIndex thread, CoreIndex core) {
     std::uint32_t word = threads[thread].state.load();
     return state_of(word) == State::running && core_of(word) == core;
   }
@@ -221,7 +238,7 @@ struct Instance {
   static ProcessIndex core_free(const PolicyContext&, CoreIndex core, CoreIndex from,
                                 std::uint64_t*, const QueueView& queues) {
     if (instance->watch_words) instance->words[core]($) = 1;
-    instance->queue[from]($) = 1;
+    if (instance->watch_queues) instance->queue[from]($) = 1;
     return queues.next_after(kNoProcess);
   }
   static void thread_granted(const PolicyContext&, CoreIndex core, ProcessIndex, std::uint64_t*) {

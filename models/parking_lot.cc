@@ -64,7 +64,7 @@ struct Threads {
   };
 
   void grant_core(ThreadIndex thread) {
-    if (grant(records[thread], 0, [] {})) kernel.wake(&records[thread].state);
+    if (grant(records[thread], 0, 1, [] {}) == Grant::sleeps) kernel.wake(&records[thread].state);
   }
 };
 

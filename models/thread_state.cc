@@ -36,8 +36,8 @@ struct Sleeper {
   }
   void wake() {
     if (!unpark(record, 1)) return;
-    bool sleeps = grant(record, kCore, [&] { pinned($) = 3; });
-    if (sleeps) kernel.wake(&record.state);
+    if (grant(record, kCore, 1, [&] { pinned($) = 3; }) == Grant::sleeps)
+      kernel.wake(&record.state);
   }
 };
 

@@ -98,9 +98,8 @@ class Trial {
   // For the watchdog.
   std::uint32_t passes(CoreIndex core) { return instance_.cores[core].passes.load(); }
   bool find_owner(CoreIndex core) {
-    std::uint32_t word = instance_.cores[core].owner.load();
-    owner_ = word - 1;
-    return word != 0 && !(word & kClaimedCore) && instance_.core(owner_) == core;
+    owner_ = instance_.owner(core);
+    return owner_ != kNoThread && instance_.core(owner_) == core;
   }
   bool sleeps(CoreIndex) { return actors_[owner_].asleep || stopped(owner_); }
   bool ask(CoreIndex) {
@@ -182,7 +181,7 @@ class Trial {
     Nanoseconds tick = kBusyTick + kKeeperLate;
     Nanoseconds turn = 2 * tick + std::max(patience_, tick);
     Nanoseconds n = 0;
-    for (ThreadIndex other : instance_.queue(instance_.threads[t].queued_on)) {
+    for (ThreadIndex other : instance_.queue(queue_of(instance_.threads[t].state.load()))) {
       if (other == t) break;
       n += instance_.threads[other].process == instance_.threads[t].process;
     }

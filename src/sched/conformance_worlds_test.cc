@@ -118,9 +118,9 @@ struct LedgerSeat {
     }
   }
   void park() {
-    BlockResult begun = begin_block(instance.threads[self]);
-    if (begun.block == Block::permit) return;
-    instance.ledger.release(begun.core);
+    Held held = instance.ledger.core_of(self);
+    if (begin_block(instance.threads[self]).block == Block::permit) return;
+    instance.ledger.release(held);
     wait_for_grant();
   }
   void yield() {

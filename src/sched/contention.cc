@@ -93,7 +93,7 @@ void set_aside(Segment& s, CoreIndex core, Nanoseconds now) {
 void put_back(Segment& s, CoreIndex core) {
   clear_bit(s.header->contended, core);
   clear_bit(s.header->on_trial, core);
-  runtime_ledger().serve_contended(core);
+  runtime_ledger().serve_free(core);
   cores[core].aside = cores[core].on_trial = false;
   cores[core].late_windows = 0;
   --n_aside;
@@ -178,7 +178,7 @@ void contention_begin(Segment& s) {
     samples[core] = {};
     clear_bit(s.header->contended, core);
     clear_bit(s.header->on_trial, core);
-    runtime_ledger().serve_contended(core);
+    runtime_ledger().serve_free(core);
   }
 }
 
@@ -191,7 +191,7 @@ void contention_tick(Segment& s, Nanoseconds now, bool threads_wait) {
       put_back(s, core);
       continue;
     }
-    if (!cores[core].on_trial) runtime_ledger().serve_contended(core);
+    if (!cores[core].on_trial) runtime_ledger().serve_free(core);
     if (cores[core].aside) judge(s, core, now);
   }
   // Where all wait for a thread that is kept from running, nobody is READY for a moment.

@@ -10,13 +10,15 @@
 #include "sched/ask_owner.h"
 #include "sched/contention.h"
 #include "sched/keeper_here.h"
+#include "sched/overtaking.h"
 #include "sched/runtime_os.h"
 #include "sched/watchdog.h"
 
 namespace roost {
 namespace {
 
-constexpr Nanoseconds kLeaderSilence = 500'000'000;  // a leader that does not tick is stopped
+// A leader that does not tick for so long is stopped.
+constexpr Nanoseconds kBusySilence = 100'000'000, kQuietSilence = 500'000'000;
 constexpr std::uint32_t kGraceTicks = 2;
 
 Segment* segment = nullptr;
@@ -29,6 +31,7 @@ void (*chore)() = [] {};
 
 // The leader's memory between looks.
 constinit Watchdog watchdog{};
+constinit Overtaking overtaking{};
 Nanoseconds patience;  // the policy's parameter of that name
 struct Watch {
   int fd;
@@ -38,13 +41,9 @@ Watch watches[kMaxProcesses];
 pollfd pidfds[kMaxProcesses];
 int watched_end;  // no slot from here on is in use
 
-ProcessState state_of_slot(const ProcessSlot<RealWorld>& slot) {
-  return process_state(slot.state.load(std::memory_order_acquire));
-}
-
 // kNoProcess for nobody, and for what no process wrote.
 ProcessIndex process_of(const Segment& s, Party party) {
-  if (is_process(party)) return static_cast<ProcessIndex>(party & ~kProcessParty);
+  if (is_process(party)) return process_of_party(party);
   ThreadIndex thread = party - 1;
   return thread < s.header->n_threads ? s.threads[thread].process : kNoProcess;
 }
@@ -157,8 +156,11 @@ class Hands {
 };
 
 void watch_cores(Segment& s) {
-  bool threads_wait = runtime_ledger().find_queued();
   Nanoseconds now = os::now();
+  overtaking.look(runtime_ledger(), now, [&](ThreadIndex word) {
+    return s.thread_bits[word].load(std::memory_order_relaxed);
+  });
+  bool threads_wait = runtime_ledger().find_queued();
   contention_tick(s, now, threads_wait);
   if (threads_wait) s.header->crowded_ns.store(now, std::memory_order_relaxed);
   Hands hands(s);
@@ -242,10 +244,10 @@ bool follow_until_leader() {
   for (;;) {
     std::uint32_t before = ticks.load(std::memory_order_relaxed);
     chore();
-    if (take_lead(kLeaderSilence)) return true;
+    if (take_lead(runtime_ledger().any_queued() ? kBusySilence : kQuietSilence)) return true;
     if (is_superfluous()) return false;
     bool silent = ticks.load(std::memory_order_relaxed) == before;
-    if (silent && runtime_ledger().any_queued() && stand_in(before)) return true;
+    if (silent && stand_in(before)) return true;
   }
 }
 
@@ -321,14 +323,6 @@ bool keeper_reclaim(Segment& s, ProcessIndex dead) {
   free_records_of(s, dead);
   retire_slot(s, slot);
   return true;
-}
-
-bool keeper_finds_gone(const Segment& s, Party party) {
-  ProcessIndex index = process_of(s, party);
-  if (index >= s.header->n_processes) return true;
-  const ProcessSlot<RealWorld>& slot = s.processes[index];
-  return state_of_slot(slot) == ProcessState::dead || image_replaced(slot) ||
-         !os::process_alive(slot.pid, slot.start_time);
 }
 
 void keeper_look(Segment& s, ProcessIndex own) {

@@ -39,9 +39,6 @@ bool start_helper(void* (*run)(void*));
 // free.
 bool keeper_reclaim(Segment& segment, ProcessIndex dead);
 
-// Whether `party` will never run again: its process is dead, or has become another program.
-bool keeper_finds_gone(const Segment& segment, Party party);
-
 // One look at the instance, exposed for tests: dead processes, then the watchdog.
 void keeper_look(Segment& segment, ProcessIndex own);
 

@@ -88,7 +88,7 @@ bool slot_is_freed(pid_t dead) {
   return slot_of(dead) == kNoProcess;
 }
 
-std::uint32_t core_owner() { return segment().cores[0].owner.load(); }
+ThreadIndex core_owner() { return thread_of_owner(segment().cores[0].owner.load()); }
 
 #define EXPECT_OR_COMPLAIN(condition)    \
   do {                                   \
@@ -98,11 +98,11 @@ std::uint32_t core_owner() { return segment().cores[0].owner.load(); }
 TEST_F(OneCore, the_first_thread_has_the_core_and_returns_it) {
   in_member([&]() -> std::string {
     EXPECT_OR_COMPLAIN(runtime_active() && has_core());
-    EXPECT_OR_COMPLAIN(core_owner() == self.index + 1);
+    EXPECT_OR_COMPLAIN(core_owner() == self.index);
     enter_external();
-    EXPECT_OR_COMPLAIN(core_owner() == 0 && !has_core());
+    EXPECT_OR_COMPLAIN(core_owner() == kNoThread && !has_core());
     leave_external();
-    EXPECT_OR_COMPLAIN(core_owner() == self.index + 1 && has_core());
+    EXPECT_OR_COMPLAIN(core_owner() == self.index && has_core());
     EXPECT_OR_COMPLAIN(!yield_core());
     runtime_stop();
     EXPECT_OR_COMPLAIN(!runtime_active() && !self.record);
@@ -173,9 +173,9 @@ TEST_F(OneCore, a_process_that_lives_keeps_what_it_has) {
   in_member([&]() -> std::string {
     ProcessIndex own = slot_of(getpid());
     Child other = neighbour(sleep_for_ever);
-    std::uint32_t owner = core_owner();
+    ThreadIndex owner = core_owner();
     for (int look = 0; look < 5; ++look) keeper_look(segment(), own);
-    EXPECT_OR_COMPLAIN(owner != 0 && core_owner() == owner);
+    EXPECT_OR_COMPLAIN(owner != kNoThread && core_owner() == owner);
     EXPECT_OR_COMPLAIN(slot_of(other.pid()) != kNoProcess);
     return "";
   });
@@ -187,10 +187,10 @@ TEST_F(OneCore, a_process_that_is_killed_gives_back_its_core_its_records_and_its
     Child other = neighbour(compute_for_ever);
     ProcessIndex slot = slot_of(other.pid());
     EXPECT_OR_COMPLAIN(slot != kNoProcess);
-    EXPECT_OR_COMPLAIN(core_owner() != 0);
+    EXPECT_OR_COMPLAIN(core_owner() != kNoThread);
     other.kill_now();
     keeper_look(segment(), own);
-    EXPECT_OR_COMPLAIN(core_owner() == 0);
+    EXPECT_OR_COMPLAIN(core_owner() == kNoThread);
     EXPECT_OR_COMPLAIN(slot_is_freed(other.pid()));
     EXPECT_OR_COMPLAIN(segment().header->reclaimed.load() == 1);
     std::uint64_t used = segment().thread_bits[0].load();
@@ -237,7 +237,7 @@ TEST_F(OneCore, a_waiting_process_gets_the_core_of_one_that_is_killed) {
 TEST_F(OneCore, a_waiting_process_gets_the_core_of_one_that_sleeps_unseen) {
   in_member([&]() -> std::string {
     Child other = neighbour(sleep_for_ever);
-    ThreadIndex sleeper = core_owner() - 1;
+    ThreadIndex sleeper = core_owner();
     leave_external();
     EXPECT_OR_COMPLAIN(has_core());
     EXPECT_OR_COMPLAIN(segment().threads[sleeper].counters.rescues == 1);
@@ -249,7 +249,7 @@ TEST_F(OneCore, a_waiting_process_gets_the_core_of_one_that_sleeps_unseen) {
 TEST_F(OneCore, a_waiting_process_gets_its_turn_beside_one_that_never_stops_computing) {
   in_member([&]() -> std::string {
     Child other = neighbour(compute_for_ever);
-    ThreadIndex hog = core_owner() - 1;
+    ThreadIndex hog = core_owner();
     leave_external();
     EXPECT_OR_COMPLAIN(has_core());
     EXPECT_OR_COMPLAIN(segment().threads[hog].counters.shares == 1);

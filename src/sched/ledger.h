@@ -3,14 +3,19 @@
 // Ledger<W, Os> works on the tables of a segment (or of a test) and acts through an Os:
 //   Nanoseconds now()
 //   Party self()                                 who the calling thread is
-//   bool gone(Party)                             killed: it will never finish what it has begun
 //   ProcessIndex process()                       the caller's, whose memory can be looked at
 //   bool waits_in_vain(const ThreadRecord<W>&, Nanoseconds waited)  one of that process
 //   void wake(ThreadRecord<W>&)                  futex wake of a granted sleeper
 //   void pin(ThreadRecord<W>&, CoreIndex)        kernel affinity of a sleeping thread
 //   void relax(unsigned spins)                   inside a lock's spin
 // and may have
+//   unsigned lock_tries                          for a lock, between two looks at its holder
 //   void note(trace::Kind, const ThreadRecord<W>*, CoreIndex)  what happens, for a trace
+//
+// Whoever has something (a lock, a core, a READY thread) gives it up by an exchange from the very
+// word by which he has it. If that fails, somebody has overtaken him, since he was stopped or
+// starved, and it is no concern of his any more (sched/PROTOCOL.md, "Overtaking").
+//
 // Costs: a hand-off to a thread of the own queue takes one lock that is normally uncontended, and
 // touches lines of this core, the two threads and a read-mostly mask word.
 #pragma once
@@ -43,7 +48,7 @@ class Ledger : public ThreadSearch<W, Os> {
     CoreView cores = view();
     if (t_.policy->place) {
       CoreIndex core = t_.policy->place(context, record.last_core, record.policy_words, cores);
-      if (core < t_.n_cores) return give(context, core, thread);
+      if (core < t_.n_cores && give(context, claim_on(core), thread)) return;
     }
     CoreIndex home = t_.policy->thread_ready(context, record.last_core, record.policy_words, cores);
     if (home >= t_.n_cores) home = 0;
@@ -54,11 +59,20 @@ class Ledger : public ThreadSearch<W, Os> {
     serve_idle(home);
   }
 
-  // By whoever owns `core`: grants it to the next READY thread, or leaves it free. `ended`: the
+  // By a RUNNING thread: the core it has. To be asked before it leaves that state: after that
+  // somebody may have overtaken it, and granted it the core once more.
+  Held core_of(ThreadIndex thread) const {
+    std::uint32_t word = t_.threads[thread].state.load(std::memory_order_relaxed);
+    if (state_of(word) != State::running) return {};
+    CoreIndex core = roost::core_of(word);
+    return {core, t_.cores[core].owner.load(std::memory_order_relaxed)};
+  }
+
+  // By whoever has a core: grants it to the next READY thread, or leaves it free. `ended`: the
   // thread that had it is no more.
-  void release(CoreIndex core, bool ended = false) {
-    ThreadIndex owner = thread_of_owner(t_.cores[core].owner.load(std::memory_order_relaxed));
-    release_after(owner != kNoThread ? &t_.threads[owner] : nullptr, core, ended);
+  void release(Held held, bool ended = false) {
+    ThreadIndex owner = thread_of_owner(held.word);
+    release_after(owner != kNoThread ? &t_.threads[owner] : nullptr, held, ended);
   }
 
   // By the thread that owns `core`: if another thread is READY, queues the caller behind it and
@@ -70,10 +84,11 @@ class Ledger : public ThreadSearch<W, Os> {
   // nothing but threads that yield to each other, while those of another core wait with work to do.
   static constexpr std::uint64_t kYieldsAtHome = 16;
   enum class YieldResult { alone, handed_over, lost_core };
-  YieldResult yield(ThreadIndex self, CoreIndex core, Nanoseconds steal_age) {
+  YieldResult yield(ThreadIndex self, Held held, Nanoseconds steal_age) {
+    CoreIndex core = held.core;
     CoreSlot<W>& slot = t_.cores[core];
     Record& record = t_.threads[self];
-    if (is_contended(core) && any_queued()) return leave_contended(self, core);
+    if (is_contended(core) && any_queued()) return leave_contended(self, held);
     ThreadIndex next = kNoThread;
     CoreIndex home = core;
     PolicyContext context{};
@@ -96,7 +111,7 @@ class Ledger : public ThreadSearch<W, Os> {
       next = steal(context, search);
       if (next == kNoThread) return YieldResult::alone;
     }
-    if (leave_core(record, ready_in_hands_of(party_of_thread(self))) == kNoCore) {
+    if (!leave_core(record, ready_in_hands_of(os_.self()))) {
       requeue_front(core, next);
       return YieldResult::lost_core;
     }
@@ -104,22 +119,21 @@ class Ledger : public ThreadSearch<W, Os> {
     ++record.counters.yields;
     record.ready_ns = context.now;
     enqueue(home, self);
-    ++t_.threads[next].counters.switches;
-    give(context, core, next);
+    hand_over(context, held, next);
     serve_idle(home);
     return YieldResult::handed_over;
   }
 
-  // By the keeper: a core that is or was set aside, if it is free, serves those who may run there.
-  // After its bit is cleared, too: whoever left it before did not call it idle [contended-1].
-  void serve_contended(CoreIndex core) {
+  // By the keeper: a core, if it is free, serves those who may run there. One that was set aside,
+  // too, after its bit is cleared: whoever left it before did not call it idle [contended-1].
+  void serve_free(CoreIndex core) {
     W::fence();
-    if (take_free(core)) release(core);
+    if (take_free(core)) release(claim_on(core));
   }
 
-  // RUNNING -> `next`; returns the core that the caller must now release, or kNoCore if the thread
-  // had none (the watchdog took it).
-  static CoreIndex leave_core(Record& record, State next) {
+  // By a thread: RUNNING -> `next`. False if it had no core (the watchdog took it); else the caller
+  // must now release it.
+  static bool leave_core(Record& record, State next) {
     return leave_core(record, static_cast<std::uint32_t>(next));
   }
 
@@ -135,9 +149,10 @@ class Ledger : public ThreadSearch<W, Os> {
       return false;
     }
     note(sleeps ? trace::Kind::rescued : trace::Kind::shared, &record, core);
-    t_.cores[core].owner.store(kClaimedCore | os_.self(), std::memory_order_release);
     ++(sleeps ? record.counters.rescues : record.counters.shares);
-    release_after(&record, core, false);
+    Held held{core, t_.cores[core].owner.load(std::memory_order_relaxed)};
+    if (thread_of_owner(held.word) == thread && pass(held, claim_word()))
+      release_after(&record, claim_on(core), false);
     return true;
   }
 
@@ -147,16 +162,10 @@ class Ledger : public ThreadSearch<W, Os> {
   bool take_back_cores(IsDead&& is_dead) {
     bool found = false;
     for (CoreIndex core = 0; core < t_.n_cores; ++core) {
-      auto& owner = t_.cores[core].owner;
-      std::uint32_t word = owner.load(std::memory_order_acquire);
+      std::uint32_t word = t_.cores[core].owner.load(std::memory_order_acquire);
       if (word == 0 || !is_dead(party_of_owner(word))) continue;
       found = true;
-      if (!owner.compare_exchange_strong(word, kClaimedCore | os_.self(), std::memory_order_acq_rel,
-                                         std::memory_order_relaxed)) {
-        continue;
-      }
-      clear_bit(t_.idle, core);  // killed between its owner word and its bit
-      release(core);
+      take({core, word});
     }
     return found;
   }
@@ -165,32 +174,70 @@ class Ledger : public ThreadSearch<W, Os> {
   template <class IsDead>
   void finish_for(IsDead&& is_dead) {
     for (ThreadIndex i = 0; i < t_.n_threads; ++i) {
-      Record& record = t_.threads[i];
-      std::uint32_t word = record.state.load(std::memory_order_acquire);
-      if (state_of(word) != State::ready || !is_dead(holder_of(word))) continue;
-      // In a queue it is in nobody's hands; who takes it out changes the word first.
-      if (record.queued_on != kNoCore) continue;
-      if (!record.state.compare_exchange_strong(
-              word, (word & (kPermit | kWaitMask)) | ready_in_hands_of(os_.self()),
-              std::memory_order_acq_rel, std::memory_order_relaxed)) {
-        continue;
-      }
-      CoreIndex named = core_named_for(i);
-      if (named == kNoCore) {
-        make_ready(i);
-      } else {
-        give(context_now(), named, i);
-      }
+      std::uint32_t word = t_.threads[i].state.load(std::memory_order_acquire);
+      if (is_in_hands(word) && is_dead(holder_of(word))) overtake_thread(i, holder_of(word));
     }
     for (CoreIndex core = 0; core < t_.n_cores; ++core) {
-      // A grant whose wake-up is missing.
-      ThreadIndex owner = thread_of_owner(t_.cores[core].owner.load(std::memory_order_acquire));
-      if (owner != kNoThread) os_.wake(t_.threads[owner]);
-      // A queue that nobody was told of.
-      if (length(core) == 0) continue;
-      announce_queued(core);
-      serve_idle(core);
+      wake_owner({core, t_.cores[core].owner.load(std::memory_order_acquire)});
+      mend_hints(core);
     }
+  }
+
+  // By the leader: whether somebody is just passing the core on, and no thread runs there.
+  bool is_in_transit(Held held) const {
+    if (held.word == 0) return false;
+    ThreadIndex thread = thread_of_owner(held.word);
+    return thread >= t_.n_threads ||
+           !runs_on(held.core, t_.threads[thread].state.load(std::memory_order_acquire));
+  }
+
+  // By the leader, of a core that has been in transit by this very word for long: it is taken from
+  // whoever passes it on.
+  void overtake_core(Held held) {
+    ThreadIndex thread = thread_of_owner(held.word);
+    if (thread >= t_.n_threads) return take(held);
+    Record& record = t_.threads[thread];
+    std::uint32_t word = record.state.load(std::memory_order_acquire);
+    if (runs_on(held.core, word)) return;
+    // It is being granted the core perhaps: that must not come to an end once we have it.
+    if (is_in_hands(word) && !pass_on(record, holder_of(word), os_.self())) return;
+    take(held);
+    if (is_in_hands(word)) make_ready(thread);
+  }
+
+  // By the leader, of a thread that is dead's, or has been in the same hands for long.
+  void overtake_thread(ThreadIndex thread, Party holder) {
+    if (!pass_on(t_.threads[thread], holder, os_.self())) return;
+    for (CoreIndex core = 0; core < t_.n_cores; ++core) {
+      std::uint32_t word = t_.cores[core].owner.load(std::memory_order_acquire);
+      if (thread_of_owner(word) == thread) take({core, word});
+    }
+    make_ready(thread);
+  }
+
+  // By the leader: its granter may not have come so far.
+  void wake_owner(Held held) {
+    ThreadIndex owner = thread_of_owner(held.word);
+    if (owner < t_.n_threads) os_.wake(t_.threads[owner]);
+  }
+
+  // The leader has nothing in its hands but what it keeps there for good, threads of the dead.
+  bool is_in_others_hands(std::uint32_t word) {
+    return is_in_hands(word) && holder_of(word) != os_.self();
+  }
+  static bool is_in_hands(std::uint32_t word) {
+    return state_of(word) == State::ready && !is_queue(holder_of(word));
+  }
+
+  // By the leader, since who was overtaken, or killed, may have left wrong hints: a free core can
+  // be seen to be idle, and if threads are queued on `core`, that they are; a free core serves
+  // them.
+  void mend_hints(CoreIndex core) {
+    bool is_free = t_.cores[core].owner.load(std::memory_order_acquire) == 0;
+    if (is_free && !is_contended(core) && !has_bit(t_.idle, core)) serve_free(core);
+    if (length(core) == 0) return;
+    announce_queued(core);
+    serve_idle(core);
   }
 
  private:
@@ -214,14 +261,14 @@ class Ledger : public ThreadSearch<W, Os> {
   using Searches::unlock;
   using typename Searches::Search;
 
-  static CoreIndex leave_core(Record& record, std::uint32_t next) {
+  static bool leave_core(Record& record, std::uint32_t next) {
     std::uint32_t word = record.state.load(std::memory_order_relaxed);
     for (;;) {
-      CoreIndex core = state_of(word) == State::running ? core_of(word) : kNoCore;
+      bool had_core = state_of(word) == State::running;
       if (record.state.compare_exchange_strong(word, (word & kPermit) | next,
                                                std::memory_order_acq_rel,
                                                std::memory_order_relaxed)) {
-        return core;
+        return had_core;
       }
     }
   }
@@ -230,12 +277,25 @@ class Ledger : public ThreadSearch<W, Os> {
     if constexpr (requires { os_.note(kind, thread, core); }) os_.note(kind, thread, core);
   }
 
-  // The core whose owner word a granter had set to `thread` when it died.
-  CoreIndex core_named_for(ThreadIndex thread) const {
-    for (CoreIndex core = 0; core < t_.n_cores; ++core) {
-      if (t_.cores[core].owner.load(std::memory_order_acquire) == thread + 1) return core;
-    }
-    return kNoCore;
+  // The owner word of a core that the caller serves.
+  std::uint32_t claim_word() { return kClaimedCore | os_.self(); }
+  Held claim_on(CoreIndex core) { return {core, claim_word()}; }
+
+  // Gives a core up. False if it is not the caller's any more.
+  bool pass(Held held, std::uint32_t to) {
+    return t_.cores[held.core].owner.compare_exchange_strong(
+        held.word, to, std::memory_order_acq_rel, std::memory_order_relaxed);
+  }
+
+  // Takes a core from whoever has it, killed or stopped perhaps between its owner word and its bit.
+  void take(Held held) {
+    if (!pass(held, claim_word())) return;
+    clear_bit(t_.idle, held.core);
+    release(claim_on(held.core));
+  }
+
+  static bool runs_on(CoreIndex core, std::uint32_t word) {
+    return state_of(word) == State::running && roost::core_of(word) == core;
   }
 
   // `home`, or a core of its node, else any, that is not set aside. There always is one.
@@ -250,30 +310,25 @@ class Ledger : public ThreadSearch<W, Os> {
   }
 
   // Who yields there goes on elsewhere: what it waits for may be quick, and the next slice is not.
-  YieldResult leave_contended(ThreadIndex self, CoreIndex core) {
+  YieldResult leave_contended(ThreadIndex self, Held held) {
     Record& record = t_.threads[self];
-    if (leave_core(record, ready_in_hands_of(party_of_thread(self))) == kNoCore)
-      return YieldResult::lost_core;
-    note(trace::Kind::yielded, &record, core);
+    if (!leave_core(record, ready_in_hands_of(os_.self()))) return YieldResult::lost_core;
+    note(trace::Kind::yielded, &record, held.core);
     ++record.counters.yields;
     record.ready_ns = os_.now();
-    CoreIndex home = beside_contended(core);
+    CoreIndex home = beside_contended(held.core);
     enqueue(home, self);
     serve_idle(home);
-    release(core);
+    release(held);
     return YieldResult::handed_over;
   }
 
-  // `left`: the thread that leaves `core`; null if there was none.
-  void release_after(Record* left, CoreIndex core, bool ended) {
-    for (;;) {
+  // `left`: the thread that leaves the core; null if there was none.
+  void release_after(Record* left, Held held, bool ended) {
+    for (CoreIndex core = held.core;; held = claim_on(core)) {
       PolicyContext context = context_now();
       ThreadIndex next = find_work(context, core, left);
-      if (next != kNoThread) {
-        ++t_.threads[next].counters.switches;
-        give(context, core, next);
-        return;
-      }
+      if (next != kNoThread) return hand_over(context, held, next);
       if (t_.policy->core_idle) {
         CoreView cores = view();
         t_.policy->core_idle(context, core, ended, cores);
@@ -281,7 +336,7 @@ class Ledger : public ThreadSearch<W, Os> {
       bool aside = is_contended(core);
       note(trace::Kind::idle, nullptr, core);
       if (!aside) set_bit(t_.idle, core);
-      t_.cores[core].owner.store(0, std::memory_order_release);
+      if (!pass(held, 0)) return;
       // [idle-1] the free core before the look at queues; [contended-1] and at whether it is still
       // set aside.
       W::fence();
@@ -300,7 +355,7 @@ class Ledger : public ThreadSearch<W, Os> {
   void serve_idle(CoreIndex home) {
     W::fence();  // [idle-1] the queue entry before the look at owners
     CoreIndex idle = claim_idle(home);
-    if (idle != kNoCore) release(idle);
+    if (idle != kNoCore) release(claim_on(idle));
   }
 
   // Back to where it was taken from, when the taker cannot use it after all.
@@ -427,14 +482,9 @@ class Ledger : public ThreadSearch<W, Os> {
     return true;
   }
 
-  // Makes a free core the caller's; false if it has an owner. The caller's death frees it again.
+  // Makes a free core the caller's; false if it has an owner.
   bool take_free(CoreIndex core) {
-    std::uint32_t expected = 0;
-    if (!t_.cores[core].owner.compare_exchange_strong(expected, kClaimedCore | os_.self(),
-                                                      std::memory_order_acq_rel,
-                                                      std::memory_order_relaxed)) {
-      return false;
-    }
+    if (!pass({core, 0}, claim_word())) return false;
     // Before the grant: only the next owner may set the bit again.
     clear_bit(t_.idle, core);
     return true;
@@ -483,25 +533,32 @@ class Ledger : public ThreadSearch<W, Os> {
   }
 
   bool grant_if_free(const PolicyContext& context, CoreIndex core, ThreadIndex thread) {
-    if (!claim(core)) return false;
-    give(context, core, thread);
-    return true;
+    return claim(core) && give(context, claim_on(core), thread);
   }
 
   bool grant_idle(const PolicyContext& context, CoreIndex home, ThreadIndex thread) {
     CoreIndex core = claim_idle(home);
-    if (core == kNoCore) return false;
-    give(context, core, thread);
-    return true;
+    return core != kNoCore && give(context, claim_on(core), thread);
   }
 
-  // By the owner of `core`: `thread`, READY in our hands, gets it and is woken.
-  void give(const PolicyContext& context, CoreIndex core, ThreadIndex thread) {
+  // By who leaves the core: `thread`, READY in his hands, gets it or, if it is his no more,
+  // another.
+  void hand_over(const PolicyContext& context, Held held, ThreadIndex thread) {
+    ++t_.threads[thread].counters.switches;
+    if (!give(context, held, thread)) make_ready(thread);
+  }
+
+  // By who has the core: `thread`, READY in his hands, gets it and is woken. False if the core is
+  // his no more. If it is the thread that somebody has taken from him, the core is released.
+  bool give(const PolicyContext& context, Held held, ThreadIndex thread) {
+    CoreIndex core = held.core;
     CoreSlot<W>& slot = t_.cores[core];
     Record& record = t_.threads[thread];
+    std::uint32_t grants = slot.passes.load(std::memory_order_relaxed) + 1;
+    Held given{core, owned_by(thread, grants)};
+    if (!pass(held, given.word)) return false;
     note(trace::Kind::granted, &record, core);
-    slot.count_pass();
-    slot.owner.store(thread + 1, std::memory_order_release);
+    slot.passes.store(grants, std::memory_order_relaxed);
     record.granted_ns = context.now;
     ++record.counters.grants;
     if (t_.policy->thread_moves)
@@ -511,10 +568,12 @@ class Ledger : public ThreadSearch<W, Os> {
       record.last_core = core;
     }
     t_.policy->thread_granted(context, core, record.process, slot.policy_words);
-    bool sleeps = grant(record, core, [&] {
+    Grant granted = grant(record, core, os_.self(), [&] {
       if (record.pinned_to != core) os_.pin(record, core);
     });
-    if (sleeps) os_.wake(record);
+    if (granted == Grant::sleeps) os_.wake(record);
+    if (granted == Grant::lost && pass(given, claim_word())) release(claim_on(core));
+    return true;
   }
 };
 

@@ -6,13 +6,31 @@
 
 namespace roost {
 
-// Owner value, with the claimer's Party, of a core that somebody is serving who does not run on it.
+// The owner word of a core: 0 if it is free; else
+//
+//   bits 0-23   the Party that has it
+//   bits 24-30  if that is a thread, which of its grants it was, counted round on the core
+//   bit  31     kClaimedCore: the Party serves the core and does not run on it
+//
+// The count lets who was stopped while he gave a core away, and has been overtaken, tell a later
+// grant of the core to the same thread from the one he had.
 inline constexpr std::uint32_t kClaimedCore = 0x80000000;
+inline constexpr unsigned kGrantShift = 24;
+
+inline constexpr std::uint32_t owned_by(ThreadIndex thread, std::uint32_t grants = 0) {
+  return party_of_thread(thread) | ((grants << kGrantShift) & ~kClaimedCore);
+}
+inline constexpr Party party_of_owner(std::uint32_t owner) { return owner & kPartyMask; }
 // kNoThread if the core is free or only claimed.
 inline constexpr ThreadIndex thread_of_owner(std::uint32_t owner) {
-  return owner & kClaimedCore ? kNoThread : owner - 1;
+  return owner & kClaimedCore ? kNoThread : party_of_owner(owner) - 1;
 }
-inline constexpr Party party_of_owner(std::uint32_t owner) { return owner & ~kClaimedCore; }
+
+// A core in the hands of somebody, and the owner word by which he has it.
+struct Held {
+  CoreIndex core = kNoCore;  // kNoCore: none
+  std::uint32_t word = 0;
+};
 
 template <class W>
 struct LedgerTables {

@@ -170,7 +170,7 @@ TEST(Ledger, a_thread_without_its_core_does_not_take_another_by_yielding) {
   // The watchdog comes between the look at the own state and the yield.
   CoreIndex core = instance.core(0);
   change_state(instance.threads[0], State::external);
-  auto result = instance.ledger.yield(0, core, 0);
+  auto result = instance.ledger.yield(0, {core, instance.cores[core].owner.load()}, 0);
   EXPECT_EQ(result, LocalInstance::TestLedger::YieldResult::lost_core);
   EXPECT_EQ(instance.state(0), State::ready);  // in the caller's hands
   EXPECT_EQ(instance.queue(0), Threads{2});
@@ -365,7 +365,7 @@ TEST(Ledger, a_rebuild_passes_over_records_that_make_no_sense) {
   LocalInstance instance(kOneCore, 4);
   for (ThreadIndex thread = 0; thread < 4; ++thread) instance.wake(thread);
   instance.threads[2].process = 4000;
-  instance.threads[3].queued_on = 900;
+  instance.threads[3].state.store(ready_in_hands_of(queue_of_core(900)));
   instance.ledger.rebuild(0);
   EXPECT_EQ(instance.queue(0), Threads{1});
 }
@@ -382,7 +382,7 @@ struct SetAside : testing::Test {
   void set_aside(CoreIndex core) { set_bit(instance.contended, core); }
   void put_back(CoreIndex core) {
     clear_bit(instance.contended, core);
-    instance.ledger.serve_contended(core);
+    instance.ledger.serve_free(core);
   }
 };
 
@@ -404,10 +404,10 @@ TEST_F(SetAside, it_serves_who_has_waited_for_longer_than_a_slice) {
   set_aside(0);
   instance.block(0);
   EXPECT_EQ(instance.state(4), State::ready);
-  instance.ledger.serve_contended(0);
+  instance.ledger.serve_free(0);
   EXPECT_EQ(instance.state(4), State::ready);
   instance.os.clock += 4 * kMillisecond;
-  instance.ledger.serve_contended(0);
+  instance.ledger.serve_free(0);
   EXPECT_EQ(instance.core(4), 0);
   EXPECT_EQ(instance.threads[4].granted_ns, instance.os.clock);
 }
@@ -426,7 +426,7 @@ TEST_F(SetAside, on_trial_it_serves_nobody) {
   set_aside(0);
   set_bit(instance.on_trial, 0);
   instance.block(0);
-  instance.ledger.serve_contended(0);
+  instance.ledger.serve_free(0);
   EXPECT_EQ(instance.state(4), State::ready);
 }
 

@@ -28,9 +28,9 @@ struct World {
     }
   }
   void park(ThreadIndex self) {
-    BlockResult begun = begin_block(instance.threads[self]);
-    if (begun.block == Block::permit) return;
-    instance.ledger.release(begun.core);
+    Held held = instance.ledger.core_of(self);
+    if (begin_block(instance.threads[self]).block == Block::permit) return;
+    instance.ledger.release(held);
     wait_for_grant(self);
   }
   void compute(ThreadIndex self) {
@@ -106,9 +106,9 @@ TEST_P(LedgerThreads, pass_messages_while_cores_are_set_aside_and_put_back) {
     while (!over.load()) {
       auto core = static_cast<CoreIndex>(random() % 4);
       set_bit(instance.contended, core);
-      for (unsigned tick = random() % 4; tick > 0; --tick) instance.ledger.serve_contended(core);
+      for (unsigned tick = random() % 4; tick > 0; --tick) instance.ledger.serve_free(core);
       clear_bit(instance.contended, core);
-      instance.ledger.serve_contended(core);
+      instance.ledger.serve_free(core);
     }
   });
   std::vector<std::thread> threads;

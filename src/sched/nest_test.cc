@@ -32,9 +32,9 @@ class NestTest : public testing::Test {
     return instance.core(thread);
   }
   void end(ThreadIndex thread) {
-    CoreIndex core =
-        LocalInstance::TestLedger::leave_core(instance.threads[thread], State::detached);
-    instance.ledger.release(core, true);
+    Held held = instance.ledger.core_of(thread);
+    LocalInstance::TestLedger::leave_core(instance.threads[thread], State::detached);
+    instance.ledger.release(held, true);
   }
   // Makes the cores busy, with threads from `first` on.
   void occupy(ThreadIndex first, std::initializer_list<CoreIndex> cores) {

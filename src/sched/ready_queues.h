@@ -1,6 +1,6 @@
 // The queues of READY threads: a FIFO a process and core, each core's under its lock, and the mask
-// of the cores that have any (sched/PROTOCOL.md). They are an index over the records: whoever takes
-// a lock from a dead holder makes them anew.
+// of the cores that have any (sched/PROTOCOL.md). They are an index over the records, whose state
+// words say who is queued where: whoever takes a lock from its holder makes them anew.
 //
 // The Os is the ledger's.
 #pragma once
@@ -16,12 +16,17 @@ class ReadyQueues {
 
   ReadyQueues(const LedgerTables<W>& tables, Os& os) : t_(tables), os_(os) {}
 
+  const LedgerTables<W>& tables() const { return t_; }
+
   // By the keeper after a process died: drops its queued threads; `freed(thread)` for each.
   template <class Freed>
   void purge(ProcessIndex process, Freed&& freed) {
     for (CoreIndex core = 0; core < t_.n_cores; ++core) {
       lock(core);
-      while (fifo(core, process).length) freed(pop(core, process));
+      while (fifo(core, process).length) {
+        ThreadIndex thread = pop(core, process);
+        if (thread != kNoThread) freed(thread);
+      }
       unlock(core);
     }
   }
@@ -30,6 +35,18 @@ class ReadyQueues {
   void rebuild(CoreIndex core) {
     lock(core);
     rebuild_locked(core);
+    unlock(core);
+  }
+
+  // By the leader: makes the queues of `core` anew if `thread`, which is in one of them by its
+  // record, is not.
+  void find_in_queue(CoreIndex core, ThreadIndex thread) {
+    lock(core);
+    const Record& record = t_.threads[thread];
+    if (queue_of(record.state.load(std::memory_order_relaxed)) == core &&
+        record.process < t_.n_processes && !is_linked(fifo(core, record.process), thread)) {
+      rebuild_locked(core);
+    }
     unlock(core);
   }
 
@@ -81,23 +98,32 @@ class ReadyQueues {
  protected:
   Fifo& fifo(CoreIndex core, ProcessIndex p) { return t_.fifos[core * t_.n_processes + p]; }
 
+  // Taken from a holder who has had it for some milliseconds: he is dead, stopped or starved.
   void lock(CoreIndex core) {
-    constexpr unsigned kPatience = 1024;  // tries between two looks at whether the holder lives
     auto& holder = t_.cores[core].lock.holder;
+    LongHold long_hold;
     for (unsigned spins = 1;; ++spins) {
       Party seen = holder.load(std::memory_order_relaxed);
-      bool dead = seen != kNobody && spins % kPatience == 0 && os_.gone(seen);
-      if ((seen == kNobody || dead) &&
+      bool overtakes = seen != kNobody && spins % tries() == 0 && long_hold.by(seen, os_.now());
+      if ((seen == kNobody || overtakes) &&
           holder.compare_exchange_strong(seen, os_.self(), std::memory_order_acquire,
                                          std::memory_order_relaxed)) {
-        if (dead) rebuild_locked(core);
+        if (overtakes) rebuild_locked(core);
         return;
       }
       os_.relax(spins);
     }
   }
+  // Who has been overtaken may have written into queues that were another's by then. A look and a
+  // store would not do: what the holder wrote may become visible after his look.
   void unlock(CoreIndex core) {
-    t_.cores[core].lock.holder.store(kNobody, std::memory_order_release);
+    auto& holder = t_.cores[core].lock.holder;
+    for (Party self = os_.self(); !holder.compare_exchange_strong(
+             self, kNobody, std::memory_order_release, std::memory_order_relaxed);
+         self = os_.self()) {
+      lock(core);
+      rebuild_locked(core);
+    }
   }
 
   // The bit is set by whoever queues and cleared by whoever finds the queue empty (take_from,
@@ -117,7 +143,8 @@ class ReadyQueues {
     return t_.cores[core].ready.load(std::memory_order_relaxed);
   }
 
-  // To the end of a queue, for all to see. The caller looks for idle cores after that [idle-1].
+  // To the end of a queue, for all to see. The caller, in whose hands it is, looks for idle cores
+  // after that [idle-1].
   void enqueue(CoreIndex core, ThreadIndex thread) {
     lock(core);
     push(core, thread);
@@ -127,10 +154,10 @@ class ReadyQueues {
 
   void push(CoreIndex core, ThreadIndex thread) {
     Record& record = t_.threads[thread];
+    if (!pass_on(record, os_.self(), queue_of_core(core))) return;
     Fifo& queue = fifo(core, record.process);
     record.next = kNoThread;
-    record.queued_on = core;
-    if (queue.length) {
+    if (is_filled(queue)) {
       t_.threads[queue.tail].next = thread;
     } else {
       queue.head = thread;
@@ -143,10 +170,10 @@ class ReadyQueues {
 
   void push_front(CoreIndex core, ThreadIndex thread) {
     Record& record = t_.threads[thread];
+    if (!pass_on(record, os_.self(), queue_of_core(core))) return;
     Fifo& queue = fifo(core, record.process);
-    record.next = queue.length ? queue.head : kNoThread;
-    record.queued_on = core;
-    if (!queue.length) {
+    record.next = is_filled(queue) ? queue.head : kNoThread;
+    if (!is_filled(queue)) {
       queue.tail = thread;
       mark_process(core, record.process);
     }
@@ -160,19 +187,25 @@ class ReadyQueues {
     ThreadIndex thread;
     ThreadIndex before;
   };
+  // Into the caller's hands. kNoThread if the queues are not what the records say, because somebody
+  // overtaken has written there: then they are made anew.
   ThreadIndex unlink(CoreIndex core, ProcessIndex process, Place place) {
     auto [thread, before] = place;
+    if (thread == kNoThread || !pass_on(t_.threads[thread], queue_of_core(core), os_.self())) {
+      rebuild_locked(core);
+      return kNoThread;
+    }
     Fifo& queue = fifo(core, process);
     Record& record = t_.threads[thread];
-    hold_ready(record, os_.self());  // [death-1] before it is in no queue
     (before == kNoThread ? queue.head : t_.threads[before].next) = record.next;
     if (queue.tail == thread) queue.tail = before;
-    if (--queue.length == 0) {
-      queue.head = queue.tail = kNoThread;
+    if (queue.length <= 1) {
+      queue = {kNoThread, kNoThread, 0};
       t_.cores[core].ready_processes[process / 64] &= ~(1ull << (process % 64));
+    } else {
+      --queue.length;
     }
     record.next = kNoThread;
-    record.queued_on = kNoCore;
     set_length(core, length(core) - 1);
     return thread;
   }
@@ -181,6 +214,37 @@ class ReadyQueues {
   Os& os_;
 
  private:
+  // For a lock, between two looks at its holder.
+  unsigned tries() {
+    if constexpr (requires { os_.lock_tries; }) return os_.lock_tries;
+    return 1024;
+  }
+
+  // Whether the same party has had a lock for long, as far as the caller has seen.
+  class LongHold {
+   public:
+    bool by(Party holder, Nanoseconds now) {
+      if (holder != holder_) {
+        holder_ = holder;
+        since_ = now;
+      }
+      return now - since_ >= kLong;
+    }
+
+   private:
+    static constexpr Nanoseconds kLong = 4'000'000;
+    Party holder_ = kNobody;
+    Nanoseconds since_ = 0;
+  };
+
+  bool is_linked(const Fifo& queue, ThreadIndex thread) const {
+    ThreadIndex i = queue.head;
+    for (std::uint32_t n = queue.length; n > 0 && i != kNoThread; --n, i = t_.threads[i].next)
+      if (i == thread) return true;
+    return false;
+  }
+  static bool is_filled(const Fifo& queue) { return queue.length && queue.tail != kNoThread; }
+
   ThreadIndex pop(CoreIndex core, ProcessIndex process) {
     return unlink(core, process, {fifo(core, process).head, kNoThread});
   }
@@ -200,8 +264,8 @@ class ReadyQueues {
     std::uint32_t total = 0;
     for (ThreadIndex i = 0; i < t_.n_threads; ++i) {
       Record& record = t_.threads[i];
-      if (state_of(record.state.load(std::memory_order_relaxed)) != State::ready) continue;
-      if (record.queued_on != core || record.process >= t_.n_processes) continue;
+      if (queue_of(record.state.load(std::memory_order_relaxed)) != core) continue;
+      if (record.process >= t_.n_processes) continue;
       insert_by_age(core, i);
       ++total;
     }
@@ -214,7 +278,9 @@ class ReadyQueues {
     Fifo& queue = fifo(core, record.process);
     ThreadIndex before = kNoThread;
     ThreadIndex after = queue.length ? queue.head : kNoThread;
-    while (after != kNoThread && t_.threads[after].ready_ns <= record.ready_ns) {
+    for (std::uint32_t i = 0;
+         i < queue.length && after != kNoThread && t_.threads[after].ready_ns <= record.ready_ns;
+         ++i) {
       before = after;
       after = t_.threads[after].next;
     }

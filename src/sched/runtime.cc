@@ -208,8 +208,9 @@ int attach_process(bool may_load) {
 }  // namespace
 
 Party RuntimeOs::self() {
-  return roost::self.index == kNoThread ? party_of_process(roost::process)
-                                        : party_of_thread(roost::self.index);
+  const Self& self = roost::self;
+  if (__builtin_expect(self.index != kNoThread, 1)) return party_of_thread(self.index);
+  return party_of_process(roost::process, self.tid ? self.tid : os::gettid());
 }
 
 ProcessIndex RuntimeOs::process() { return roost::process; }
@@ -218,8 +219,6 @@ bool RuntimeOs::waits_in_vain(const ThreadRecord<RealWorld>& record, Nanoseconds
   const auto& wait = *reinterpret_cast<const WaitWords*>(record.wait_words);
   return waited < wait.patience && all_unchanged(wait);
 }
-
-bool RuntimeOs::gone(Party party) { return keeper_finds_gone(segment, party); }
 
 constinit std::atomic<const std::atomic<std::uint64_t>*> queued_hint{&nothing_queued};
 
@@ -350,9 +349,11 @@ void thread_detach() {
   ThreadIndex index = self.index;
   {
     Critical critical;
-    CoreIndex core = RuntimeLedger::leave_core(*self.record, State::detached);
-    note_left(trace::Kind::ended, core);
-    if (core != kNoCore) ledger_slot.get().release(core, true);
+    RuntimeLedger& ledger = ledger_slot.get();
+    Held held = ledger.core_of(index);
+    bool had_core = RuntimeLedger::leave_core(*self.record, State::detached);
+    note_left(trace::Kind::ended, had_core ? held.core : kNoCore);
+    if (had_core) ledger.release(held, true);
     self.record = nullptr;
     self.index = kNoThread;
     segment_free_thread(segment, index);
@@ -365,14 +366,16 @@ static Park park(const Deadline* deadline, bool interruptible, OutsideWord* outs
   self.parked = true;
   {
     Critical critical;
-    BlockResult begun = begin_block(record);
-    if (begun.block == Block::permit) {
+    RuntimeLedger& ledger = ledger_slot.get();
+    Held held = ledger.core_of(self.index);
+    Block block = begin_block(record).block;
+    if (block == Block::permit) {
       self.parked = false;
       self.waits_in = nullptr;
       return Park::woken;
     }
-    note_left(trace::Kind::blocked, begun.block == Block::release ? begun.core : kNoCore);
-    if (begun.block == Block::release) ledger_slot.get().release(begun.core, ended);
+    note_left(trace::Kind::blocked, block == Block::release ? held.core : kNoCore);
+    if (block == Block::release) ledger.release(held, ended);
   }
   if (interruptible) let_nudge_pass();
   Park result = wait_for_grant(deadline, interruptible, outside);
@@ -399,8 +402,9 @@ void unpark(ThreadIndex thread) {
 
 bool yield_core(const WaitWords* wait) {
   ThreadRecord<RealWorld>& record = *self.record;
-  std::uint32_t word = record.state.load(std::memory_order_relaxed);
-  if (state_of(word) != State::running) {
+  RuntimeLedger& ledger = ledger_slot.get();
+  Held held = ledger.core_of(self.index);
+  if (held.core == kNoCore) {
     regain_core();
     return true;
   }
@@ -411,10 +415,9 @@ bool yield_core(const WaitWords* wait) {
   Result result;
   {
     Critical critical;
-    CoreIndex core = core_of(word);
-    segment.cores[core].count_pass();
-    result = ledger_slot.get().yield(self.index, core, kStealAge);
-    if (result == Result::lost_core) ledger_slot.get().make_ready(self.index);
+    segment.cores[held.core].count_pass();
+    result = ledger.yield(self.index, held, kStealAge);
+    if (result == Result::lost_core) ledger.make_ready(self.index);
   }
   if (result != Result::alone) wait_for_grant(nullptr, false);
   record.wait_words = 0;
@@ -428,11 +431,13 @@ void enter_external() {
   self.in_kernel = true;
   {
     CriticalInCall critical;
-    CoreIndex core = RuntimeLedger::leave_core(*self.record, State::external);
-    note_left(trace::Kind::in_kernel, core);
-    if (core != kNoCore) {
-      ledger_slot.get().release(core);
-      loosen_if_idle(core);
+    RuntimeLedger& ledger = ledger_slot.get();
+    Held held = ledger.core_of(self.index);
+    bool had_core = RuntimeLedger::leave_core(*self.record, State::external);
+    note_left(trace::Kind::in_kernel, had_core ? held.core : kNoCore);
+    if (had_core) {
+      ledger.release(held);
+      loosen_if_idle(held.core);
     }
   }
   let_nudge_pass();

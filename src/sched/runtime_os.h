@@ -19,7 +19,6 @@ class RuntimeOs {
   Party self();
   ProcessIndex process();
   bool waits_in_vain(const ThreadRecord<RealWorld>&, Nanoseconds waited);
-  bool gone(Party);
   // Whom a thread wakes may have its CPU at once, before it waits itself. Should it be granted
   // another core meanwhile, it has to be moved there, or it would run once the CPU it left has time
   // for it.

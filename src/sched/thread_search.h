@@ -47,8 +47,9 @@ class ThreadSearch : public ReadyQueues<W, Os> {
 
   // The oldest thread of the caller's process in the queue of `core` that has something to do.
   Place first_with_work(const PolicyContext& context, CoreIndex core, ProcessIndex process) {
-    ThreadIndex before = kNoThread;
-    for (ThreadIndex i = fifo(core, process).head; i != kNoThread; i = t_.threads[i].next) {
+    const Fifo& queue = fifo(core, process);
+    ThreadIndex before = kNoThread, i = queue.head;
+    for (std::uint32_t n = queue.length; n > 0 && i != kNoThread; --n, i = t_.threads[i].next) {
       const Record& record = t_.threads[i];
       if (record.wait_words == 0 || !os_.waits_in_vain(record, context.now - record.ready_ns))
         return {i, before};
@@ -84,7 +85,8 @@ class ThreadSearch : public ReadyQueues<W, Os> {
     Place place = process == own && of_own.thread != kNoThread
                       ? of_own
                       : Place{fifo(from, process).head, kNoThread};
-    if (search.minimum_age && (from != search.core || is_contended(from)) &&
+    if (place.thread != kNoThread && search.minimum_age &&
+        (from != search.core || is_contended(from)) &&
         context.now - t_.threads[place.thread].ready_ns < search.minimum_age) {
       return pop_oldest(context, search, from);
     }
@@ -115,6 +117,7 @@ class ThreadSearch : public ReadyQueues<W, Os> {
       for (std::uint64_t left = t_.cores[from].ready_processes[word]; left; left &= left - 1) {
         auto p =
             static_cast<ProcessIndex>(word * 64 + static_cast<unsigned>(__builtin_ctzll(left)));
+        if (fifos[p].head == kNoThread) continue;
         const Record& head = t_.threads[fifos[p].head];
         if ((search.only != kNoProcess && p != search.only) || head.ready_ns > latest) continue;
         if (p == os_.process() && head.wait_words) continue;

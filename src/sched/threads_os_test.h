@@ -11,7 +11,6 @@ inline thread_local ThreadIndex my_index = 0;
 struct ThreadsOs {
   Nanoseconds now() { return os::now(); }
   Party self() { return my_index + 1; }
-  bool gone(Party) { return false; }
   ProcessIndex process() { return kNoProcess; }
   template <class Record>
   bool waits_in_vain(const Record&, Nanoseconds) {

@@ -1,8 +1,9 @@
 // Plain data of the shared segment that the scheduler works on: thread records, core slots, queues.
 //
 // The thread record is the truth about a thread; queues and masks are an index over the records and
-// can be rebuilt from them (sched/rebuild.h). Offsets and indices only, no pointers: every process
-// maps the segment where it likes. Structures written by different cores do not share a cache line.
+// can be rebuilt from them (sched/ready_queues.h). Offsets and indices only, no pointers: every
+// process maps the segment where it likes. Structures written by different cores do not share a
+// cache line.
 //
 // Everything is a template over a World (base/world.h), so that the model checker and the ledger
 // benchmark run the very same structures.
@@ -24,8 +25,8 @@ inline constexpr const char* kPinModeNames[] = {"core", "node", "none"};
 inline constexpr unsigned kMaxProcesses = 512;
 inline constexpr unsigned kProcessWords = kMaxProcesses / 64;
 
-// A lock inside the segment. Names its holder, so that it can be taken from one who died inside;
-// see sched/PROTOCOL.md, "Death".
+// A lock inside the segment. Names its holder, so that it can be taken from one who was killed or
+// stopped inside; see sched/PROTOCOL.md, "Overtaking".
 template <class W>
 struct SegmentLock {
   typename W::template atomic<Party> holder;
@@ -63,7 +64,6 @@ struct alignas(kCoreStride) ThreadRecord {
   ThreadIndex next;                                       // link in a Fifo, under that core's lock
   ProcessIndex process;                                   // owner
   CoreIndex last_core;                                    // preferred core; on which it last ran
-  CoreIndex queued_on;                                    // core whose queue holds it while READY
   CoreIndex pinned_to;     // core to which its kernel affinity is set, kNoCore if none
   std::uint64_t ready_ns;  // when it last became READY: order for a rebuild, age for the watchdog
   ThreadCounters counters;
@@ -92,7 +92,7 @@ struct Fifo {
 template <class W>
 struct alignas(kCoreStride) CoreSlot {
   // Line 1: touched at every hand-off on this core.
-  typename W::template atomic<std::uint32_t> owner;  // a thread, a claim or 0: free
+  typename W::template atomic<std::uint32_t> owner;  // sched/ledger_tables.h; 0: free
   SegmentLock<W> lock;                               // protects the queue fields below
   typename W::template atomic<std::uint32_t> ready;  // READY threads in this core's queues
   typename W::template atomic<std::uint32_t>

@@ -202,7 +202,6 @@ ThreadIndex segment_take_thread(Segment& segment, ProcessIndex process) {
       record.next = kNoThread;
       record.process = process;
       record.last_core = 0;
-      record.queued_on = kNoCore;
       record.pinned_to = kNoCore;
       record.ready_ns = 0;
       record.counters = {};

@@ -5,8 +5,8 @@
 //   bit  4     kSleeping: the thread is, or is about to be, in futex_wait on this word
 //   bit  5     kAwake: it waits in the run queue of its CPU, or is about to; whoever grants it
 //   another core moves it
-//   bits 8-31  while RUNNING, core << 8; while READY and in no queue, the Party that holds the
-//   thread
+//   bits 8-31  while RUNNING, core << 8; while READY the Party that holds the thread, or the queue
+//   that it is in (segment/party.h)
 //
 // Only the holder of a thread may change its State: the thread itself while RUNNING or EXTERNAL,
 // the winner of the BLOCKED -> READY transition afterwards (it puts the thread in a queue or grants
@@ -48,6 +48,11 @@ inline constexpr std::uint32_t running_on(CoreIndex core) {
          (static_cast<std::uint32_t>(core) << kDetailShift);
 }
 inline constexpr Party holder_of(std::uint32_t ready_word) { return ready_word >> kDetailShift; }
+// The core in whose queue a READY thread is; kNoCore if it is in somebody's hands, or not READY.
+inline constexpr CoreIndex queue_of(std::uint32_t word) {
+  bool queued = state_of(word) == State::ready && is_queue(holder_of(word));
+  return queued ? static_cast<CoreIndex>(holder_of(word) & ~kQueueParty) : kNoCore;
+}
 inline constexpr std::uint32_t ready_in_hands_of(Party holder) {
   return static_cast<std::uint32_t>(State::ready) | (holder << kDetailShift);
 }
@@ -129,7 +134,7 @@ void change_state(ThreadRecord<W>& thread, State state) {
   }
 }
 
-// By the holder of a thread: it is READY and in the hands of `holder` from now on.
+// By a thread without a core: it is READY, in its own hands, from now on.
 template <class W>
 void hold_ready(ThreadRecord<W>& thread, Party holder) {
   std::uint32_t word = thread.state.load(std::memory_order_relaxed);
@@ -139,14 +144,35 @@ void hold_ready(ThreadRecord<W>& thread, Party holder) {
   }
 }
 
-// By the holder of a READY thread: READY -> RUNNING(core). Calls `pin` before the thread can run if
-// it sleeps or waits awake; the thread pins itself otherwise (moving a running thread costs ten
-// times as much). Returns whether it sleeps and needs a futex wake.
+// A READY thread goes from one holder or queue to another. False if it was not `from`'s (any more):
+// somebody has overtaken the caller, and it is no concern of his.
+template <class W>
+bool pass_on(ThreadRecord<W>& thread, Party from, Party to) {
+  std::uint32_t word = thread.state.load(std::memory_order_relaxed);
+  while (state_of(word) == State::ready && holder_of(word) == from) {
+    if (thread.state.compare_exchange_strong(
+            word, (word & (kPermit | kWaitMask)) | ready_in_hands_of(to), std::memory_order_acq_rel,
+            std::memory_order_relaxed)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+// By `holder`, in whose hands a READY thread is: READY -> RUNNING(core). Calls `pin` before the
+// thread can run if it sleeps or waits awake; the thread pins itself otherwise (moving a running
+// thread costs ten times as much).
+enum class Grant {
+  runs,    // it will see the grant by itself
+  sleeps,  // and needs a futex wake
+  lost,    // it is in the caller's hands no more: somebody has overtaken him
+};
 template <class W, class Pin>
-bool grant(ThreadRecord<W>& thread, CoreIndex core, Pin&& pin) {
+Grant grant(ThreadRecord<W>& thread, CoreIndex core, Party holder, Pin&& pin) {
   bool pinned = false;
   std::uint32_t word = thread.state.load(std::memory_order_relaxed);
   for (;;) {
+    if (state_of(word) != State::ready || holder_of(word) != holder) return Grant::lost;
     bool sleeping = word & kSleeping;
     if ((word & kWaitMask) && !pinned) {
       pin();
@@ -156,7 +182,7 @@ bool grant(ThreadRecord<W>& thread, CoreIndex core, Pin&& pin) {
     if (thread.state.compare_exchange_strong(word, (word & kPermit) | running_on(core),
                                              std::memory_order_acq_rel,
                                              std::memory_order_relaxed)) {
-      return sleeping;
+      return sleeping ? Grant::sleeps : Grant::runs;
     }
   }
 }

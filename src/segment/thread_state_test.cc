@@ -85,8 +85,18 @@ TEST_F(StateWord, changing_state_keeps_a_permit_and_drops_the_core) {
   EXPECT_EQ(now(), word(State::external) | kPermit);
 }
 
+TEST_F(StateWord, parties_and_queues_are_not_taken_for_each_other) {
+  EXPECT_TRUE(is_process(party_of_process(511, 12345)));
+  EXPECT_EQ(process_of_party(party_of_process(511, 12345)), 511);
+  EXPECT_NE(party_of_process(3, 12345), party_of_process(3, 12346));
+  EXPECT_TRUE(is_queue(queue_of_core(1023)));
+  for (Party other : {party_of_thread(0xfffff), party_of_process(511, 0x7fffffff), kNobody})
+    EXPECT_FALSE(is_queue(other));
+}
+
 TEST_F(StateWord, a_thread_passes_from_hand_to_hand_asleep_and_with_its_permit) {
-  for (Party holder : {party_of_thread(0), party_of_thread(0xfffff), party_of_process(511)}) {
+  for (Party holder :
+       {party_of_thread(0), party_of_thread(0xfffff), party_of_process(511, 0x7fffffff)}) {
     set(ready_in_hands_of(3) | kSleeping | kPermit);
     hold_ready(record, holder);
     EXPECT_EQ(holder_of(now()), holder);
@@ -96,12 +106,12 @@ TEST_F(StateWord, a_thread_passes_from_hand_to_hand_asleep_and_with_its_permit) 
 
 TEST_F(StateWord, a_grant_pins_and_wakes_sleepers_only) {
   int pins = 0;
-  set(word(State::ready) | kPermit);
-  EXPECT_FALSE(grant(record, 2, [&] { ++pins; }));
+  set(ready_in_hands_of(7) | kPermit);
+  EXPECT_EQ(grant(record, 2, 7, [&] { ++pins; }), Grant::runs);
   EXPECT_EQ(now(), running_on(2) | kPermit);
   EXPECT_EQ(pins, 0);
-  set(word(State::ready) | kSleeping);
-  EXPECT_TRUE(grant(record, 2, [&] { ++pins; }));
+  set(ready_in_hands_of(7) | kSleeping);
+  EXPECT_EQ(grant(record, 2, 7, [&] { ++pins; }), Grant::sleeps);
   EXPECT_EQ(now(), running_on(2));
   EXPECT_EQ(pins, 1);
 }
@@ -113,7 +123,7 @@ TEST_F(StateWord, who_waits_awake_is_pinned_before_it_is_granted_and_needs_no_wa
   hold_ready(record, 3);
   EXPECT_EQ(now(), ready_in_hands_of(3) | kAwake);
   std::uint32_t when_pinned = 0;
-  EXPECT_FALSE(grant(record, 6, [&] { when_pinned = now(); }));
+  EXPECT_EQ(grant(record, 6, 3, [&] { when_pinned = now(); }), Grant::runs);
   EXPECT_EQ(when_pinned, ready_in_hands_of(3) | kAwake);
   EXPECT_EQ(now(), running_on(6));
 }
@@ -123,21 +133,36 @@ TEST_F(StateWord, who_falls_asleep_after_waiting_awake_needs_a_wake) {
   announce_awake(record);
   EXPECT_EQ(announce_sleep(record), word(State::blocked) | kAwake | kSleeping);
   ASSERT_TRUE(unpark(record, 7));
-  EXPECT_TRUE(grant(record, 6, [] {}));
+  EXPECT_EQ(grant(record, 6, 7, [] {}), Grant::sleeps);
   EXPECT_EQ(announce_awake(record), running_on(6));
 }
 
 TEST_F(StateWord, who_falls_asleep_between_look_and_grant_is_pinned_all_the_same) {
   int pins = 0;
-  set(word(State::ready) | kSleeping);
+  set(ready_in_hands_of(7) | kSleeping);
   // The pin is the only moment at which somebody else can come between.
-  bool sleeps = grant(record, 2, [&] {
+  Grant granted = grant(record, 2, 7, [&] {
     ++pins;
     record.state.fetch_or(kPermit);
   });
-  EXPECT_TRUE(sleeps);
+  EXPECT_EQ(granted, Grant::sleeps);
   EXPECT_EQ(pins, 1);
   EXPECT_EQ(now(), running_on(2) | kPermit);
+}
+
+TEST_F(StateWord, only_who_holds_a_thread_passes_it_on_or_grants_it) {
+  set(ready_in_hands_of(7) | kSleeping | kPermit);
+  EXPECT_FALSE(pass_on(record, 8, 9));
+  EXPECT_TRUE(pass_on(record, 7, queue_of_core(5)));
+  EXPECT_EQ(queue_of(now()), 5);
+  EXPECT_EQ(grant(record, 5, 7, [] {}), Grant::lost);
+  EXPECT_FALSE(pass_on(record, 7, 9));
+  EXPECT_TRUE(pass_on(record, queue_of_core(5), 9));
+  EXPECT_EQ(queue_of(now()), kNoCore);
+  EXPECT_EQ(now(), ready_in_hands_of(9) | kSleeping | kPermit);
+  // Who was overtaken while he pinned it has not granted it.
+  EXPECT_EQ(grant(record, 5, 9, [&] { pass_on(record, 9, 7); }), Grant::lost);
+  EXPECT_EQ(now(), ready_in_hands_of(7) | kSleeping | kPermit);
 }
 
 TEST_F(StateWord, sleep_is_announced_unless_there_is_a_core_already) {
@@ -165,7 +190,8 @@ TEST_F(StateWord, no_wake_up_is_lost_between_two_threads) {
   };
   auto wake = [](Record& r) {
     if (!unpark(r, 7)) return;
-    if (grant(r, 0, [] {})) os::futex_wake(&r.state, 1, os::FutexScope::process);
+    if (grant(r, 0, 7, [] {}) == Grant::sleeps)
+      os::futex_wake(&r.state, 1, os::FutexScope::process);
   };
   int message = 0;  // plain: each side sees what the other wrote, or the sanitizer tells
   std::thread other([&] {

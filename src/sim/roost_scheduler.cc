@@ -41,7 +41,7 @@ void RoostScheduler::grow() {
   records_.resize(std::max<std::size_t>(64, known * 2));
   for (std::size_t i = known; i < records_.size(); ++i) {
     records_[i].next = kNoThread;
-    records_[i].queued_on = records_[i].pinned_to = kNoCore;
+    records_[i].pinned_to = kNoCore;
   }
   LedgerTables<PlainWorld> tables{
       cores_.data(),     info_.data(),      records_.data(),
@@ -81,7 +81,8 @@ void RoostScheduler::make_ready(ThreadIndex thread, Nanoseconds latency_if_idle,
     return;
   }
   announce_sleep(record);
-  if (record.queued_on != kNoCore) world_->kick(record.queued_on);
+  CoreIndex queued_on = queue_of(record.state.load());
+  if (queued_on != kNoCore) world_->kick(queued_on);
   ensure_watch();
 }
 
@@ -153,7 +154,7 @@ void RoostScheduler::idle(CoreIndex core, ThreadIndex spinner) {
 // `leaver` is off `core`, its own in the ledger: the next gets it.
 void RoostScheduler::release(CoreIndex core, ThreadIndex leaver, bool spins) {
   left_ = core;
-  ledger_->release(core, leaver == kNoThread);
+  ledger_->release({core, cores_[core].owner.load()}, leaver == kNoThread);
   left_ = kNoCore;
   next_below(core);
   bool waits = leaver != kNoThread && state(leaver) == State::blocked;
@@ -178,7 +179,7 @@ void RoostScheduler::starts(ThreadIndex thread, ThreadIndex parent) {
   while (thread >= records_.size()) grow();
   Record& record = records_[thread];
   record.process = world_->process_of(thread);
-  record.queued_on = record.pinned_to = kNoCore;
+  record.pinned_to = kNoCore;
   record.wait_words = 0;
   for (std::uint64_t& word : record.policy_words) word = 0;
   // A new thread has the affinity of the one that starts it, so that it begins on that core.
@@ -234,7 +235,7 @@ void RoostScheduler::leaves(ThreadIndex thread, State next, ThreadIndex leaver, 
   CoreIndex on = world_->core_of(thread);
   act_as(thread);
   world_->take_off(on);
-  if (SimLedger::leave_core(records_[thread], next) != kNoCore) {
+  if (SimLedger::leave_core(records_[thread], next)) {
     release(on, leaver, spins);
   } else {
     next_below(on);
@@ -256,7 +257,7 @@ bool RoostScheduler::yields(ThreadIndex thread, bool waiting) {
   record.wait_words = waiting;
   leaver_ = thread;
   left_ = on;
-  SimLedger::YieldResult result = ledger_->yield(thread, on, kStealAge);
+  SimLedger::YieldResult result = ledger_->yield(thread, ledger_->core_of(thread), kStealAge);
   leaver_ = kNoThread;
   left_ = kNoCore;
   if (result == SimLedger::YieldResult::alone) {
@@ -321,7 +322,7 @@ void RoostScheduler::watch() {
     bool runs = owner != 0 && !(owner & kClaimedCore);
     if (!runs || world_->now() - below.stands_since < patience_) continue;
     if (!ledger_->find_queued()) break;
-    ThreadIndex thread = owner - 1;
+    ThreadIndex thread = thread_of_owner(owner);
     act_as(kNoThread);
     // It goes on beside the next: whether it is on the CPU just now or not.
     left_ = core;
@@ -351,7 +352,7 @@ std::string RoostScheduler::broken() {
     std::string name = "core " + std::to_string(core);
     if (owner & kClaimedCore) return name + " is left claimed";
     free_core |= owner == 0;
-    if (owner && records_[owner - 1].state.load() >> kDetailShift != core)
+    if (owner && records_[thread_of_owner(owner)].state.load() >> kDetailShift != core)
       return name + " is owned by a thread that does not run there";
     if (owner && !world_->in_use(core)) return name + " has an owner and executes nothing";
   }

@@ -66,7 +66,6 @@ class RoostScheduler : public Scheduler {
     RoostScheduler& scheduler;
     Nanoseconds now() { return scheduler.world_->now(); }
     Party self() { return scheduler.me_; }
-    bool gone(Party) { return false; }
     ProcessIndex process() { return scheduler.my_process_; }
     bool waits_in_vain(const Record& record, Nanoseconds waited) {
       return waited < kWaitPatience && scheduler.world_->still_waits(scheduler.index(record));
