@@ -2,7 +2,11 @@
 #pragma once
 
 #include <dlfcn.h>
+#include <elf.h>
+#include <link.h>
 
+#include <cstddef>
+#include <cstdint>
 #include <cstring>
 
 // Since glibc 2.35; the library may run on an older one than it was built with.
@@ -14,6 +18,27 @@ namespace roost {
 // or no way to tell.
 inline bool find_object(const void* address, dl_find_object& object) {
   return _dl_find_object && _dl_find_object(const_cast<void*>(address), &object) == 0;
+}
+
+// Calls visit(start, size, flags) for each part of the object's file that is loaded, `flags` being
+// PF_R and so on, until one returns true; whether one did. The headers are in the first page.
+template <class Visit>
+bool any_loaded_part(const dl_find_object& object, Visit&& visit) {
+  const auto* start = static_cast<const char*>(object.dlfo_map_start);
+  ElfW(Ehdr) header;
+  memcpy(&header, start, sizeof header);
+  if (memcmp(header.e_ident, ELFMAG, SELFMAG) != 0) return false;
+  for (unsigned i = 0; i < header.e_phnum; ++i) {
+    ElfW(Phdr) part;
+    memcpy(&part, start + header.e_phoff + i * sizeof part, sizeof part);
+    if (part.p_type != PT_LOAD) continue;
+    auto address = static_cast<std::uintptr_t>(object.dlfo_link_map->l_addr + part.p_vaddr);
+    if (visit(reinterpret_cast<const char*>(address), static_cast<std::size_t>(part.p_filesz),
+              part.p_flags)) {
+      return true;
+    }
+  }
+  return false;
 }
 
 // The file name in a path.

@@ -6,8 +6,6 @@
 // of its own in the same layout; so results are the same, to the last bit.
 #include "preload/blas_calls.h"
 
-#include <link.h>
-
 #include "base/loaded_object.h"
 #include "preload/blas_library.h"
 #include "preload/mutex.h"
@@ -156,12 +154,10 @@ ROOST_EXPORT int exec_blas(long n, BlasPiece* pieces) {
 
 bool in_blas_call() { return begun_pieces > 0; }
 
-void blas_calls_before_thread(const void* caller) {
-  dl_find_object object;
-  if (!find_object(caller, object)) return;
-  if (!name_contains(object.dlfo_link_map->l_name, "openblas")) return;
+void blas_calls_before_thread(const dl_find_object& caller) {
+  if (!name_contains(caller.dlfo_link_map->l_name, "openblas")) return;
   resolve_libc_functions();
-  if (crew_run.found()) BlasLibrary::prepare(object, exec_blas);
+  if (crew_run.found()) BlasLibrary::prepare(caller, exec_blas);
 }
 
 }  // namespace roost

@@ -2,11 +2,13 @@
 // docs/design/026-blas-calls.md.
 #pragma once
 
+#include <dlfcn.h>
+
 namespace roost {
 
-// When a thread is made, `caller` being the address that pthread_create returns to: if it is in
-// OpenBLAS, what has to be done before that has threads.
-void blas_calls_before_thread(const void* caller);
+// When a thread is made, by code in `caller`: if that is OpenBLAS, what has to be done before it
+// has threads.
+void blas_calls_before_thread(const dl_find_object& caller);
 
 // Whether the calling OS thread has such light threads, which wait for each other.
 bool in_blas_call();

@@ -2,11 +2,11 @@
 // threads.
 #include "preload/blas_library.h"
 
-#include <link.h>
 #include <string.h>
 
 #include <algorithm>
 
+#include "base/loaded_object.h"
 #include "preload/code_patch.h"
 #include "preload/entry_patch.h"
 #include "preload/nudge.h"
@@ -50,23 +50,19 @@ BlasExec* original_of(const ObjectSymbols& symbols, BlasExec* replacement) {
 // own, which lie side by side: what comes behind is the kernels, ten times as much.
 bool make_room_in_waits(const dl_find_object& object, const ObjectSymbols& symbols) {
   constexpr std::size_t kBehind = 16 * 1024;
-  const char* base = static_cast<const char*>(object.dlfo_map_start);
-  ElfW(Ehdr) header;
-  memcpy(&header, base, sizeof header);
-  auto exec = reinterpret_cast<std::uintptr_t>(symbols.find(kExec));
-  for (unsigned i = 0; i < header.e_phnum; ++i) {
-    ElfW(Phdr) segment;
-    memcpy(&segment, base + header.e_phoff + i * sizeof segment, sizeof segment);
-    auto start = object.dlfo_link_map->l_addr + segment.p_vaddr;
-    if (segment.p_type != PT_LOAD || exec < start || exec >= start + segment.p_filesz) continue;
+  const auto* exec = static_cast<const char*>(symbols.find(kExec));
+  return any_loaded_part(object, [&](const char* start, std::size_t size, unsigned) {
+    if (exec < start || exec >= start + size) return false;
     const auto* code = reinterpret_cast<const std::uint8_t*>(start);
-    std::size_t size = std::min<std::size_t>(segment.p_filesz, exec - start + kBehind);
+    size = std::min(size, static_cast<std::size_t>(exec - start) + kBehind);
     for (std::size_t at = 0; (at = spin::find_idle_wait(code, size, at)) < size;) {
-      if (!write_unused_code(start + at, spin::kRoom, sizeof spin::kRoom)) return false;
+      if (!write_unused_code(reinterpret_cast<std::uintptr_t>(start) + at, spin::kRoom,
+                             sizeof spin::kRoom)) {
+        return false;
+      }
     }
     return true;
-  }
-  return false;
+  });
 }
 
 unsigned index_of_type(int mode) {

@@ -7,9 +7,6 @@
 // docs/design/022-threads-of-a-call.md.
 #include "preload/library_threads.h"
 
-#include <dlfcn.h>
-#include <elf.h>
-#include <link.h>
 #include <string.h>
 
 #include "base/loaded_object.h"
@@ -27,20 +24,14 @@ ROOST_LISTED constinit Real<int(const void*, void**)> crew_join{"roost_crew_join
 
 constexpr char kMark[] = "BLIS_JC_NT";
 
-// Where the object's read-only data have the mark, or 0. Its headers are in its first page.
-std::uintptr_t find_mark(const void* object) {
-  const auto* start = static_cast<const char*>(object);
-  ElfW(Ehdr) header;
-  memcpy(&header, start, sizeof header);
-  if (memcmp(header.e_ident, ELFMAG, SELFMAG) != 0) return 0;
-  for (unsigned i = 0; i < header.e_phnum; ++i) {
-    ElfW(Phdr) segment;
-    memcpy(&segment, start + header.e_phoff + i * sizeof segment, sizeof segment);
-    if (segment.p_type != PT_LOAD || segment.p_flags != PF_R) continue;
-    const void* found = memmem(start + segment.p_vaddr, segment.p_filesz, kMark, sizeof kMark - 1);
-    if (found) return reinterpret_cast<std::uintptr_t>(found);
-  }
-  return 0;
+// Where the object's read-only data have the mark, or 0.
+std::uintptr_t find_mark(const dl_find_object& object) {
+  const void* found = nullptr;
+  any_loaded_part(object, [&](const char* start, std::size_t size, unsigned flags) {
+    if (flags == PF_R) found = memmem(start, size, kMark, sizeof kMark - 1);
+    return found != nullptr;
+  });
+  return reinterpret_cast<std::uintptr_t>(found);
 }
 
 bool has_mark(std::uintptr_t address) {
@@ -67,18 +58,12 @@ bool is_blis(const dl_find_object& object) {
     if (at == start) return false;
     if (at > start && at < end && has_mark(at)) return true;
   }
-  std::uintptr_t mark = find_mark(object.dlfo_map_start);
+  std::uintptr_t mark = find_mark(object);
   for (auto& it : known) {
     std::uintptr_t none = 0;
     if (it.compare_exchange_strong(none, mark ? mark : start, std::memory_order_relaxed)) break;
   }
   return mark != 0;
-}
-
-bool is_in_blis(const void* address) {
-  dl_find_object object;
-  return find_object(address, object) && has_name_of_blas(object.dlfo_link_map->l_name) &&
-         is_blis(object);
 }
 
 }  // namespace
@@ -88,12 +73,12 @@ bool has_openmp_runtime() {
   return crew_create.found() != nullptr;
 }
 
-bool make_library_thread(const void* caller, pthread_t* handle, void* (*start)(void*),
+bool make_library_thread(const dl_find_object& caller, pthread_t* handle, void* (*start)(void*),
                          void* argument) {
   if (!runtime_active() || inside_roost()) return false;
   resolve_libc_functions();
   auto* create = crew_create.found();
-  if (!create || !is_in_blis(caller)) return false;
+  if (!create || !has_name_of_blas(caller.dlfo_link_map->l_name) || !is_blis(caller)) return false;
   const void* hand = create(start, argument);
   if (!hand) return false;
   *handle = reinterpret_cast<pthread_t>(hand);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/loaded_object.h"
 #include "preload/blas.h"
 #include "preload/blas_calls.h"
 #include "preload/futex.h"
@@ -342,9 +343,11 @@ void threads_after_fork() {
 
 ROOST_EXPORT int pthread_create(pthread_t* handle, const pthread_attr_t* attr,
                                 void* (*start)(void*), void* argument) noexcept {
-  const void* caller = __builtin_return_address(0);
-  if (!attr && make_library_thread(caller, handle, start, argument)) return 0;
-  blas_calls_before_thread(caller);
+  dl_find_object caller;
+  if (find_object(__builtin_return_address(0), caller)) {
+    if (!attr && make_library_thread(caller, handle, start, argument)) return 0;
+    blas_calls_before_thread(caller);
+  }
   return create_thread(handle, attr, start, argument);
 }
 
