@@ -114,7 +114,7 @@ ROOST_EXPORT int usleep(useconds_t microseconds) {
 ROOST_EXPORT unsigned sleep(unsigned seconds) {
   timespec time{seconds, 0}, left{};
   if (sleep_or_errno(&time, &left) == 0) return 0;
-  return static_cast<unsigned>(left.tv_sec) + (left.tv_nsec >= kSecond / 2);
+  return static_cast<unsigned>(left.tv_sec);  // as glibc: whole seconds
 }
 
 ROOST_EXPORT int thrd_sleep(const timespec* time, timespec* left) {

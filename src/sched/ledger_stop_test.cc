@@ -110,15 +110,37 @@ TEST(LedgerStop, whose_granter_did_not_wake_him_is_woken_once) {
 }
 
 // Queues in which somebody overtaken has written are made anew, without him.
-TEST(LedgerStop, a_thread_that_no_queue_holds_is_found) {
-  StopScene scene(Load::threads_wait);
-  CoreIndex core = queue_of(scene.threads[7].state.load());
-  ASSERT_NE(core, kNoCore);
-  for (unsigned p = 0; p < scene.n_processes; ++p)
-    scene.fifos[core * scene.n_processes + p] = {kNoThread, kNoThread, 0};
-  scene.cores[core].ready.store(0);
-  scene.look();
-  EXPECT_EQ(scene.all_run(), "");
+// Nobody looks for ever for a thread that is counted and not there.
+TEST(LedgerStop, an_empty_queue_that_is_counted_is_found_to_be_empty) {
+  StopScene scene(Load::cores_busy);
+  scene.cores[0].ready.store(1);
+  set_bit(scene.queued_mask, 0);
+  scene.Scene::runs(0, scene.owner(0));
+  EXPECT_EQ(scene.owner(0), kNoThread);
+  EXPECT_EQ(scene.broken(), "");
+}
+
+TEST(LedgerStop, threads_in_queues_that_are_wrong_are_found) {
+  using Wreck = void (*)(StopScene&, CoreIndex);
+  for (Wreck wreck : {Wreck{[](StopScene&scene, CoreIndex core) {
+                        for (unsigned p = 0; p < scene.n_processes; ++p)
+                          scene.fifos[core * scene.n_processes + p] = {kNoThread, kNoThread, 0};
+                        scene.cores[core].ready.store(0);
+                      }},
+                      Wreck{[](StopScene&scene, CoreIndex core) {
+                        scene.cores[core].ready.store(0);
+                        clear_bit(scene.queued_mask, core);
+                      }},
+                      Wreck{[](StopScene&scene, CoreIndex core) {
+                        for (std::uint64_t& word : scene.cores[core].ready_processes) word = 0;
+                      }}}) {
+    StopScene scene(Load::threads_wait);
+    CoreIndex core = queue_of(scene.threads[7].state.load());
+    ASSERT_NE(core, kNoCore);
+    wreck(scene, core);
+    scene.look();
+    EXPECT_EQ(scene.all_run(), "");
+  }
 }
 
 }  // namespace

@@ -88,8 +88,9 @@ class Overtaking {
     n_suspects_ = kept;
     for (CoreIndex core = 0; core < t.n_cores; ++core) {
       ThreadIndex oldest = oldest_[core];
-      if (oldest != kNoThread && now - t.threads[oldest].ready_ns > kThreadsTick)
-        ledger.find_in_queue(core, oldest);
+      bool waits = oldest != kNoThread && now - t.threads[oldest].ready_ns > kThreadsTick;
+      bool empty = oldest == kNoThread && t.cores[core].ready.load(std::memory_order_relaxed) != 0;
+      if (waits || empty) ledger.check_queues(core, oldest);
     }
   }
 

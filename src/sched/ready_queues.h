@@ -38,15 +38,12 @@ class ReadyQueues {
     unlock(core);
   }
 
-  // By the leader: makes the queues of `core` anew if `thread`, which is in one of them by its
-  // record, is not.
-  void find_in_queue(CoreIndex core, ThreadIndex thread) {
+  // By the leader: makes the queues of `core` anew if their count is wrong, or `thread`, unless
+  // that is kNoThread, should be in one of them and is not.
+  void check_queues(CoreIndex core, ThreadIndex thread) {
     lock(core);
-    const Record& record = t_.threads[thread];
-    if (queue_of(record.state.load(std::memory_order_relaxed)) == core &&
-        record.process < t_.n_processes && !is_linked(fifo(core, record.process), thread)) {
+    if (!is_counted(core) || (thread != kNoThread && is_missing(core, thread)))
       rebuild_locked(core);
-    }
     unlock(core);
   }
 
@@ -237,11 +234,24 @@ class ReadyQueues {
     Nanoseconds since_ = 0;
   };
 
-  bool is_linked(const Fifo& queue, ThreadIndex thread) const {
+  // Whether its record says that the thread is queued on `core`, and no queue there has it.
+  bool is_missing(CoreIndex core, ThreadIndex thread) {
+    const Record& record = t_.threads[thread];
+    ProcessIndex process = record.process;
+    if (queue_of(record.state.load(std::memory_order_relaxed)) != core) return false;
+    if (process >= t_.n_processes) return false;
+    if (!(t_.cores[core].ready_processes[process / 64] >> (process % 64) & 1)) return true;
+    const Fifo& queue = fifo(core, process);
     ThreadIndex i = queue.head;
     for (std::uint32_t n = queue.length; n > 0 && i != kNoThread; --n, i = t_.threads[i].next)
-      if (i == thread) return true;
-    return false;
+      if (i == thread) return false;
+    return true;
+  }
+  bool is_counted(CoreIndex core) {
+    std::uint32_t total = 0;
+    for (unsigned p = 0; p < t_.n_processes; ++p)
+      total += fifo(core, static_cast<ProcessIndex>(p)).length;
+    return total == length(core);
   }
   static bool is_filled(const Fifo& queue) { return queue.length && queue.tail != kNoThread; }
 

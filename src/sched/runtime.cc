@@ -208,9 +208,11 @@ int attach_process(bool may_load) {
 }  // namespace
 
 Party RuntimeOs::self() {
-  const Self& self = roost::self;
+  Self& self = roost::self;
   if (__builtin_expect(self.index != kNoThread, 1)) return party_of_thread(self.index);
-  return party_of_process(roost::process, self.tid ? self.tid : os::gettid());
+  // Asked for once: a tracer may stop it at any system call, and it may hold a lock at the next.
+  if (self.named_tid == 0) self.named_tid = os::gettid();
+  return party_of_process(roost::process, self.named_tid);
 }
 
 ProcessIndex RuntimeOs::process() { return roost::process; }

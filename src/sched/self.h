@@ -24,6 +24,7 @@ struct Self {
   ThreadRecord<RealWorld>* record = nullptr;  // null: unmanaged
   ThreadIndex index = kNoThread;
   std::int32_t tid = 0;
+  std::int32_t named_tid = 0;      // part of its name while it has no record (segment/party.h)
   std::uint32_t depth = 0;         // inside Roost's critical sections
   bool parked = false;             // waits for a grant; only a signal handler can see it set
   bool in_kernel = false;          // inside a blocking kernel call, without a core

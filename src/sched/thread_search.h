@@ -76,6 +76,9 @@ class ThreadSearch : public ReadyQueues<W, Os> {
       }
     }
     QueueView view(ready, t_.fifos + from * t_.n_processes, t_.n_processes);
+    // Counted, and nowhere: somebody overtaken has written here.
+    if (ready != others && view.next_after(kNoProcess) == kNoProcess)
+      return unlink(from, 0, {kNoThread, kNoThread});
     ProcessIndex process = search.only;
     if (process == kNoProcess) {
       process = t_.policy->core_free(context, search.core, from, t_.cores[search.core].policy_words,
