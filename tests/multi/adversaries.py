@@ -141,6 +141,15 @@ def test_the_others_go_on_while_one_is_debugged(world: World):
     world.require_gone(instance)
 
 
+def test_a_tracer_does_not_wait_for_the_cores_of_those_it_traces(world: World):
+    if not shutil.which("strace"):
+        return "not run: there is no strace"
+    instance = world.roost.new_instance("adversary")
+    traced = ["strace", "-f", "-o", "/dev/null", *world.program("sync_mix", 4, 20)]
+    require_success(world.start(traced, instance, *ONE_CORE).wait(60), "sync_mix, traced")
+    world.require_gone(instance)
+
+
 def test_who_computes_keeps_its_core_once_nobody_waits_for_one(world: World):
     if cores_here() < 2:
         raise Skip("it takes two cores")
