@@ -20,7 +20,7 @@ ROOST_LISTED constinit Real<Ptrace> real_ptrace{"ptrace"};
 // list of arguments, of which it always takes three.)
 ROOST_EXPORT long ptrace(int request, pid_t pid, void* address, void* data) noexcept {
   resolve_libc_functions();
-  if (request != PTRACE_TRACEME && self.record && !inside_roost()) roost_detach();
+  if (request != PTRACE_TRACEME && self.record && in_managed_process()) roost_detach();
   return real_ptrace(request, pid, address, data);
 }
 
