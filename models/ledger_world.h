@@ -145,8 +145,8 @@ struct Instance {
     if (state_of(word) == State::running) ledger.rescue(core_of(word), thread);
   }
   void end(ThreadIndex thread) {
-    Held held = ledger.core_of(thread);
-    if (TheLedger::leave_core(threads[thread], State::detached)) ledger.release(held, true);
+    Held held = ledger.leave_core(thread, State::detached);
+    if (held.core != kNoCore) ledger.release(held, true);
   }
 
   // The same with waiting: returns when the thread has a core.

@@ -128,9 +128,22 @@ inline constexpr Operation kOperations[] = {
      }},
 };
 
-inline std::string told(const Operation& tried, Load load, int steps) {
-  return std::string(tried.name) + ", load " + std::to_string(static_cast<int>(load)) +
-         ", interrupted before step " + std::to_string(steps);
+// Tries every operation under every load, interrupted before each of its steps in turn, until
+// `interrupt(load, operation, steps)` finds that it had come to its end before, or the test fails.
+template <class Interrupt>
+void at_every_step(Interrupt&& interrupt) {
+  for (Load load : kLoads) {
+    for (const Operation& tried : kOperations) {
+      int steps = 0;
+      for (bool ended = false; !ended; ++steps) {
+        SCOPED_TRACE(std::string(tried.name) + ", load " + std::to_string(static_cast<int>(load)) +
+                     ", interrupted before step " + std::to_string(steps));
+        ended = interrupt(load, tried, steps);
+        if (testing::Test::HasFailure()) return;
+      }
+      EXPECT_GT(steps, 3);
+    }
+  }
 }
 
 }  // namespace roost

@@ -131,10 +131,11 @@ class Ledger : public ThreadSearch<W, Os> {
     if (take_free(core)) release(claim_on(core));
   }
 
-  // By a thread: RUNNING -> `next`. False if it had no core (the watchdog took it); else the caller
-  // must now release it.
-  static bool leave_core(Record& record, State next) {
-    return leave_core(record, static_cast<std::uint32_t>(next));
+  // By a thread: RUNNING -> `next`; returns the core that it must now release, none if it had none
+  // (the watchdog took it).
+  Held leave_core(ThreadIndex thread, State next) {
+    Held held = core_of(thread);
+    return leave_core(t_.threads[thread], static_cast<std::uint32_t>(next)) ? held : Held{};
   }
 
   // By the watchdog: takes the core from a thread that sleeps unseen, or (`sleeps` false) that has
@@ -261,6 +262,7 @@ class Ledger : public ThreadSearch<W, Os> {
   using Searches::unlock;
   using typename Searches::Search;
 
+  // Whether it had a core.
   static bool leave_core(Record& record, std::uint32_t next) {
     std::uint32_t word = record.state.load(std::memory_order_relaxed);
     for (;;) {

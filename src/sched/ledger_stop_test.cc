@@ -49,7 +49,7 @@ struct StopScene : Scene {
   Overtaking overtaking{};
 };
 
-// Performs the operation in a thread that is stopped before that step. Whether it came so far.
+// Performs the operation in a thread that is stopped before that step, unless it ends before it.
 class Stopped {
  public:
   Stopped(StopScene& scene, const Operation& tried, int steps)
@@ -80,24 +80,18 @@ TEST(LedgerStop, at_any_step_the_others_lose_nothing_and_it_goes_on) {
     stopped.release();
     go_on.acquire();
   };
-  for (Load load : kLoads) {
-    for (const Operation& tried : kOperations) {
-      int steps = 0;
-      for (bool ended = false; !ended; ++steps) {
-        SCOPED_TRACE(told(tried, load, steps));
-        StopScene scene(load);
-        Stopped process(scene, tried, steps);
-        ended = process.ended();
-        scene.look();
-        std::string meanwhile = scene.all_run();
-        process.go_on_to_the_end();
-        ASSERT_EQ(meanwhile, "");
-        scene.look();
-        ASSERT_EQ(scene.all_end(), "");
-      }
-      EXPECT_GT(steps, 3);
-    }
-  }
+  at_every_step([](Load load, const Operation& tried, int steps) {
+    StopScene scene(load);
+    Stopped process(scene, tried, steps);
+    bool ended = process.ended();
+    scene.look();
+    std::string meanwhile = scene.all_run();
+    process.go_on_to_the_end();
+    EXPECT_EQ(meanwhile, "");
+    scene.look();
+    EXPECT_EQ(scene.all_end(), "");
+    return ended;
+  });
 }
 
 TEST(LedgerStop, whose_granter_did_not_wake_him_is_woken_once) {
@@ -109,7 +103,6 @@ TEST(LedgerStop, whose_granter_did_not_wake_him_is_woken_once) {
   EXPECT_EQ(std::count(scene.os.woken.begin(), scene.os.woken.end(), &scene.threads[9]), 1);
 }
 
-// Queues in which somebody overtaken has written are made anew, without him.
 // Nobody looks for ever for a thread that is counted and not there.
 TEST(LedgerStop, an_empty_queue_that_is_counted_is_found_to_be_empty) {
   StopScene scene(Load::cores_busy);
@@ -120,20 +113,23 @@ TEST(LedgerStop, an_empty_queue_that_is_counted_is_found_to_be_empty) {
   EXPECT_EQ(scene.broken(), "");
 }
 
+// Queues in which somebody overtaken has written are made anew, without him.
 TEST(LedgerStop, threads_in_queues_that_are_wrong_are_found) {
   using Wreck = void (*)(StopScene&, CoreIndex);
-  for (Wreck wreck : {Wreck{[](StopScene&scene, CoreIndex core) {
-                        for (unsigned p = 0; p < scene.n_processes; ++p)
-                          scene.fifos[core * scene.n_processes + p] = {kNoThread, kNoThread, 0};
-                        scene.cores[core].ready.store(0);
-                      }},
-                      Wreck{[](StopScene&scene, CoreIndex core) {
-                        scene.cores[core].ready.store(0);
-                        clear_bit(scene.queued_mask, core);
-                      }},
-                      Wreck{[](StopScene&scene, CoreIndex core) {
-                        for (std::uint64_t& word : scene.cores[core].ready_processes) word = 0;
-                      }}}) {
+  constexpr Wreck kWrecks[] = {
+      [](StopScene& scene, CoreIndex core) {
+        for (unsigned p = 0; p < scene.n_processes; ++p)
+          scene.fifos[core * scene.n_processes + p] = {kNoThread, kNoThread, 0};
+        scene.cores[core].ready.store(0);
+      },
+      [](StopScene& scene, CoreIndex core) {
+        scene.cores[core].ready.store(0);
+        clear_bit(scene.queued_mask, core);
+      },
+      [](StopScene& scene, CoreIndex core) {
+        for (std::uint64_t& word : scene.cores[core].ready_processes) word = 0;
+      }};
+  for (Wreck wreck : kWrecks) {
     StopScene scene(Load::threads_wait);
     CoreIndex core = queue_of(scene.threads[7].state.load());
     ASSERT_NE(core, kNoCore);

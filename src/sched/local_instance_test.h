@@ -108,8 +108,8 @@ class LocalInstanceOn {
            ledger.yield(thread, held, steal_age) == TestLedger::YieldResult::handed_over;
   }
   void to_kernel(ThreadIndex thread) {
-    Held held = ledger.core_of(thread);
-    if (TestLedger::leave_core(threads[thread], State::external)) ledger.release(held);
+    Held held = ledger.leave_core(thread, State::external);
+    if (held.core != kNoCore) ledger.release(held);
   }
   void from_kernel(ThreadIndex thread) {
     hold_ready(threads[thread], os.self());

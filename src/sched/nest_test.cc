@@ -32,9 +32,7 @@ class NestTest : public testing::Test {
     return instance.core(thread);
   }
   void end(ThreadIndex thread) {
-    Held held = instance.ledger.core_of(thread);
-    LocalInstance::TestLedger::leave_core(instance.threads[thread], State::detached);
-    instance.ledger.release(held, true);
+    instance.ledger.release(instance.ledger.leave_core(thread, State::detached), true);
   }
   // Makes the cores busy, with threads from `first` on.
   void occupy(ThreadIndex first, std::initializer_list<CoreIndex> cores) {

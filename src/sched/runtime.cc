@@ -352,10 +352,9 @@ void thread_detach() {
   {
     Critical critical;
     RuntimeLedger& ledger = ledger_slot.get();
-    Held held = ledger.core_of(index);
-    bool had_core = RuntimeLedger::leave_core(*self.record, State::detached);
-    note_left(trace::Kind::ended, had_core ? held.core : kNoCore);
-    if (had_core) ledger.release(held, true);
+    Held held = ledger.leave_core(index, State::detached);
+    note_left(trace::Kind::ended, held.core);
+    if (held.core != kNoCore) ledger.release(held, true);
     self.record = nullptr;
     self.index = kNoThread;
     segment_free_thread(segment, index);
@@ -434,10 +433,9 @@ void enter_external() {
   {
     CriticalInCall critical;
     RuntimeLedger& ledger = ledger_slot.get();
-    Held held = ledger.core_of(self.index);
-    bool had_core = RuntimeLedger::leave_core(*self.record, State::external);
-    note_left(trace::Kind::in_kernel, had_core ? held.core : kNoCore);
-    if (had_core) {
+    Held held = ledger.leave_core(self.index, State::external);
+    note_left(trace::Kind::in_kernel, held.core);
+    if (held.core != kNoCore) {
       ledger.release(held);
       loosen_if_idle(held.core);
     }

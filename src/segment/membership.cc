@@ -107,20 +107,22 @@ void leave_slot(ProcessSlot<RealWorld>& slot, ProcessState left) {
                    std::memory_order_release);
 }
 
-// Whether a process is still to detach. One that is exiting is past that: when several end
-// together, the last of them removes the file.
-bool anybody_stays(const Segment& segment) {
+// Whether a living process has a slot of which `counts` is true.
+template <class Counts>
+bool anybody_lives(const Segment& segment, Counts&& counts) {
   for (ProcessIndex i = 0; i < kMaxProcesses; ++i) {
     const ProcessSlot<RealWorld>& slot = segment.processes[i];
-    if (process_state(slot.state.load(std::memory_order_acquire)) == ProcessState::live &&
-        os::process_alive(slot.pid, slot.start_time)) {
-      return true;
-    }
+    ProcessState state = process_state(slot.state.load(std::memory_order_acquire));
+    if (counts(state) && os::process_alive(slot.pid, slot.start_time)) return true;
   }
   return false;
 }
 
-bool is_in_use(const Segment& segment) { return segment_in_use(segment); }
+// Whether a process is still to detach. One that is exiting is past that: when several end
+// together, the last of them removes the file.
+bool anybody_stays(const Segment& segment) {
+  return anybody_lives(segment, [](ProcessState state) { return state == ProcessState::live; });
+}
 
 // By who holds the file's lock: removes it unless somebody uses it. [seal-1]
 bool remove_unless(bool (*used)(const Segment&), Segment& segment, const char* path) {
@@ -164,7 +166,7 @@ int make(Segment& segment, const char* path, SegmentConfig& config, ProcessIndex
   if (file.status().st_size > 0) {
     int error = segment_open(segment, path, true);
     if (error == 0) {
-      remove_unless(is_in_use, segment, path);
+      remove_unless(segment_in_use, segment, path);
       segment_unmap(segment);
     } else if (error == kSegmentUnfinished) {
       unlink_file(path);  // it can serve nobody, and nobody has joined it
@@ -222,14 +224,7 @@ void segment_detach(Segment& segment, ProcessIndex process, ProcessState left) {
   }
 }
 
-bool segment_in_use(const Segment& segment) {
-  for (ProcessIndex i = 0; i < kMaxProcesses; ++i) {
-    const ProcessSlot<RealWorld>& slot = segment.processes[i];
-    ProcessState state = process_state(slot.state.load(std::memory_order_acquire));
-    if (is_taken(state) && os::process_alive(slot.pid, slot.start_time)) return true;
-  }
-  return false;
-}
+bool segment_in_use(const Segment& segment) { return anybody_lives(segment, is_taken); }
 
 int segment_remove_if_stale(const char* path) {
   LockedFile file(path, false);
@@ -240,7 +235,7 @@ int segment_remove_if_stale(const char* path) {
   // own version's `roost clean` can tell, so it is left when in doubt.
   int result = segment_open(segment, path, true);
   if (result == 0) {
-    result = remove_unless(is_in_use, segment, path) ? 1 : 0;
+    result = remove_unless(segment_in_use, segment, path) ? 1 : 0;
   } else if (result == kSegmentUnfinished) {
     unlink_file(path);
     result = 1;

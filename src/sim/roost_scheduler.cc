@@ -235,7 +235,7 @@ void RoostScheduler::leaves(ThreadIndex thread, State next, ThreadIndex leaver, 
   CoreIndex on = world_->core_of(thread);
   act_as(thread);
   world_->take_off(on);
-  if (SimLedger::leave_core(records_[thread], next)) {
+  if (ledger_->leave_core(thread, next).core != kNoCore) {
     release(on, leaver, spins);
   } else {
     next_below(on);
