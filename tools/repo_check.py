@@ -169,6 +169,15 @@ def guest_imports(build):
             yield f"{library} was not built"
 
 
+def no_dynamic_initialisers(build):
+    """The guest libraries' data is complete when they are loaded."""
+    for name in GUEST_LIBRARIES:
+        for line in run("nm", str(ROOT / build / "lib" / name)).stdout.split("\n"):
+            if "_GLOBAL__sub_I_" in line:
+                yield (f"{name}: {line.split('_GLOBAL__sub_I_')[1]} initialises data when it is loaded; "
+                       "declare it constinit")
+
+
 def unexpected_imports(library, allowed, list_name):
     for line in run("nm", "-D", "--undefined-only", str(library)).stdout.split("\n"):
         if line:
@@ -283,7 +292,7 @@ def formatting(_):
 
 
 RULES = [layering, included_once, headers_used, guest_dialect, guest_needs_libc_alone,
-         guest_imports, policies_are_one_object, file_sizes, purpose, python_parses, shell_lint,
+         guest_imports, no_dynamic_initialisers, policies_are_one_object, file_sizes, purpose, python_parses, shell_lint,
          formatting]
 
 

@@ -63,9 +63,17 @@ bool status_mask(const char* path, const char* key, std::uint64_t& mask) {
 
 }  // namespace
 
-std::uint64_t process_start_time(pid_t pid) {
+std::uint64_t process_start_time(pid_t pid, char (*name)[kProcessNameBytes]) {
   char text[1024];
+  if (name) memset(*name, 0, sizeof *name);
   if (read_stat(pid, 0, text, sizeof text) <= 0) return 0;
+  const char* begin = std::strchr(text, '(');
+  const char* behind = after_name(text);
+  if (name && begin && behind) {
+    constexpr std::size_t kAround = 3;  // brackets and a space
+    std::size_t length = static_cast<std::size_t>(behind - begin) - kAround;
+    memcpy(*name, begin + 1, length < sizeof *name ? length : sizeof *name - 1);
+  }
   return stat_number(text, kStartTime);
 }
 

@@ -1,6 +1,7 @@
 // Whether processes and threads are told to be alive as they are.
 #include <gtest/gtest.h>
 #include <sched.h>
+#include <sys/prctl.h>
 
 #include <thread>
 
@@ -21,6 +22,19 @@ TEST(Proc, a_process_is_alive_until_it_is_a_zombie) {
   EXPECT_FALSE(os::process_alive(child.pid(), start));
   child.kill_and_reap();
   EXPECT_FALSE(os::process_alive(child.pid(), start));
+}
+
+TEST(Proc, a_process_has_a_name_which_may_hold_brackets) {
+  char before[16], name[os::kProcessNameBytes];
+  ASSERT_EQ(prctl(PR_GET_NAME, before), 0);
+  for (const char* wanted : {"a) S (b", "", "fifteen bytes!!"}) {
+    ASSERT_EQ(prctl(PR_SET_NAME, wanted), 0);
+    EXPECT_NE(os::process_start_time(getpid(), &name), 0u);
+    EXPECT_STREQ(name, wanted);
+  }
+  ASSERT_EQ(prctl(PR_SET_NAME, before), 0);
+  EXPECT_EQ(os::process_start_time(0, &name), 0u);
+  EXPECT_STREQ(name, "");
 }
 
 TEST(Proc, another_process_with_the_same_pid_is_not_it) {

@@ -137,8 +137,9 @@ inline void sleep_for(Nanoseconds ns) {
 }
 
 // Start time of a process in clock ticks since boot (proc(5), stat field 22); with the pid it names
-// a process for good. 0 if it is gone.
-std::uint64_t process_start_time(pid_t pid);
+// a process for good. 0 if it is gone. `name`: also the kernel's name of it, empty if it is gone.
+inline constexpr std::size_t kProcessNameBytes = 16;
+std::uint64_t process_start_time(pid_t pid, char (*name)[kProcessNameBytes] = nullptr);
 
 // State letter of a thread (proc(5), stat field 3): 'R', 'S', 'D', 'T', 'Z' ...; 0 if it is gone.
 char thread_run_state(pid_t pid, pid_t tid);

@@ -78,6 +78,33 @@ long get_affinity_hint(pid_t pid, std::size_t bytes, void* set) {
   return load_hint(by_pid(pid), bytes, set);
 }
 
+// Which thread's status file the path is: proc(5), self, thread-self, PID and PID/task/TID. 0:
+// none.
+static pid_t thread_of_status_file(const char* path) {
+  auto skip = [&](const char* text) {
+    std::size_t length = strlen(text);
+    bool there = strncmp(path, text, length) == 0;
+    if (there) path += length;
+    return there;
+  };
+  auto number = [&] {
+    pid_t value = 0;
+    for (; *path >= '0' && *path <= '9' && value < 100'000'000; ++path)
+      value = value * 10 + (*path - '0');
+    return value;
+  };
+  if (!skip("/proc/")) return 0;
+  pid_t thread = skip("self") ? os::getpid() : skip("thread-self") ? self.tid : number();
+  if (skip("/task/")) thread = number();
+  return strcmp(path, "/status") == 0 ? thread : 0;
+}
+
+void show_whole_affinity(const char* path) {
+  pid_t tid = thread_of_status_file(path);
+  Thread* thread = tid && runtime_active() && !inside_roost() ? by_pid(tid) : nullptr;
+  if (thread && thread->index != kNoThread) unpin_thread(thread->index);
+}
+
 void inherit_affinity_hint(char** environment) {
   for (char** entry = environment; *entry; ++entry) {
     if (strncmp(*entry, kHintVariable, sizeof kHintVariable - 1) != 0) continue;

@@ -17,6 +17,11 @@ int set_affinity_hint(pid_t pid, std::size_t bytes, const void* set);
 // As the system call: the bytes it writes, or -errno.
 long get_affinity_hint(pid_t pid, std::size_t bytes, void* set);
 
+// A program that has opened `path` may be about to read there which CPUs one of its threads is
+// allowed (libnuma does: /proc/self/status): the thread's next grant pins it again, until then it
+// has the whole instance. For signal handlers as well; any other path does nothing.
+void show_whole_affinity(const char* path);
+
 // Takes over what the image before this one, or the parent, left in the environment, and removes
 // that. By the first thread, once it has joined.
 void inherit_affinity_hint(char** environment);

@@ -115,8 +115,10 @@ void BlasLibrary::prepare(const dl_find_object& object, BlasExec* replacement) {
       !is_version_known(symbols)) {
     return;
   }
-  if (!symbols.calls_by_table(kExec) && !unpatched_entry(exec, address_of(replacement)))
-    patch_entry(exec, address_of(replacement));
+  if (!symbols.calls_by_table(kExec) && !unpatched_entry(exec, address_of(replacement))) {
+    EntryPatch patch{exec, address_of(replacement)};
+    patch_entries(&patch, 1);
+  }
   bool room = !symbols.calls_by_table(kYield) && rewrites_wait_loops() &&
               make_room_in_waits(object, symbols);
   library->loops_have_room_.store(room, std::memory_order_relaxed);

@@ -25,6 +25,29 @@ namespace roost {
 #define ROOST_ALSO(result, other, name, ...) \
   extern "C" __attribute__((visibility("default"), alias(#name))) result other(__VA_ARGS__)
 
+// Where libc's own calls of the function are led (libc_calls.h), as roost_NAME. Through a name that
+// no library before Roost can have defined, too.
+#define ROOST_FOR_LIBC(result, name, parameters, arguments)                        \
+  extern "C" __attribute__((visibility("hidden"), alias(#name)))                   \
+  result roost_own_##name parameters;                                              \
+  extern "C" __attribute__((visibility("hidden"))) result roost_##name parameters; \
+  result roost_##name parameters {                                                 \
+    InsideLibc inside;                                                             \
+    return roost_own_##name arguments;                                             \
+  }
+
+// The calling thread is in a call that libc made.
+class InsideLibc {
+ public:
+  InsideLibc() { self.inside_libc = true; }
+  ~InsideLibc() { self.inside_libc = before_; }
+  InsideLibc(const InsideLibc&) = delete;
+  InsideLibc& operator=(const InsideLibc&) = delete;
+
+ private:
+  bool before_ = self.inside_libc;
+};
+
 // A result of the kernel as libc returns it.
 inline long as_libc(long result) {
   if (result >= 0 || result < -4095) return result;

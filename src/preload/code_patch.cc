@@ -11,16 +11,7 @@
 namespace roost {
 namespace {
 
-constexpr std::uint64_t kPage = 4096;
-
-bool write_through_proc(std::uint64_t address, const std::uint8_t* bytes, std::size_t size) {
-  int memory = os::open("/proc/self/mem", O_RDWR | O_CLOEXEC);
-  if (memory < 0) return false;
-  long written = os::raw_syscall(SYS_pwrite64, memory, os::arg(bytes), static_cast<long>(size),
-                                 static_cast<long>(address));
-  os::close(memory);
-  return written == static_cast<long>(size);
-}
+constexpr std::uint64_t kPage = kCodePageBytes;
 
 // Runs `store` with the pages of the range writable (and executable: other threads run there).
 template <class Store>
@@ -43,8 +34,18 @@ bool code_patch_start() {
                          0) == 0;
 }
 
-bool write_unused_code(std::uint64_t address, const std::uint8_t* bytes, std::size_t size) {
-  if (write_through_proc(address, bytes, size)) return true;
+CodeWriter::CodeWriter() : memory_(os::open("/proc/self/mem", O_RDWR | O_CLOEXEC)) {}
+
+CodeWriter::~CodeWriter() {
+  if (memory_ >= 0) os::close(memory_);
+}
+
+bool CodeWriter::write(std::uint64_t address, const std::uint8_t* bytes, std::size_t size) {
+  if (memory_ >= 0 &&
+      os::raw_syscall(SYS_pwrite64, memory_, os::arg(bytes), static_cast<long>(size),
+                      static_cast<long>(address)) == static_cast<long>(size)) {
+    return true;
+  }
   return with_writable_code(address, size, [&] {
     auto* to = reinterpret_cast<volatile std::uint8_t*>(address);
     for (std::size_t i = 0; i < size; ++i) to[i] = bytes[i];

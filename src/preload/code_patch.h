@@ -10,8 +10,22 @@ namespace roost {
 // then left alone. Once, before any other.
 bool code_patch_start();
 
-// Writes bytes that no thread executes. False, and nothing changed, if the code cannot be written.
-bool write_unused_code(std::uint64_t address, const std::uint8_t* bytes, std::size_t size);
+// Writes bytes that no thread executes.
+class CodeWriter {
+ public:
+  CodeWriter();
+  ~CodeWriter();
+  CodeWriter(const CodeWriter&) = delete;
+  CodeWriter& operator=(const CodeWriter&) = delete;
+  // False, and nothing changed, if the code cannot be written.
+  bool write(std::uint64_t address, const std::uint8_t* bytes, std::size_t size);
+
+ private:
+  int memory_;  // a descriptor of the process's memory, or -errno
+};
+inline bool write_unused_code(std::uint64_t address, const std::uint8_t* bytes, std::size_t size) {
+  return CodeWriter().write(address, bytes, size);
+}
 
 // Changes a displacement of 1 byte, or 4 within an aligned 8, that other threads may be executing:
 // one store.
@@ -20,7 +34,8 @@ bool write_displacement(std::uint64_t address, std::int32_t displacement, unsign
 // After this every thread of the process executes what was written before.
 void synchronise_code();
 
-// A page for `size` bytes of code within reach of a 32-bit jump from `near`; null if there is none.
+inline constexpr std::uint64_t kCodePageBytes = 4096;
+// A page for code within reach of a 32-bit jump from `near`; null if there is none.
 // `publish` makes it executable and read-only.
 std::uint8_t* allocate_code_page(std::uint64_t near);
 bool publish_code_page(std::uint8_t* page);

@@ -3,12 +3,18 @@
 
 namespace roost {
 
-// Writes a jump to `replacement` over the entry of `function`, which no thread may be executing,
-// nor about to. False, and nothing changed, if that is not possible. Any thread; takes the dynamic
-// linker's lock.
-bool patch_entry(const void* function, const void* replacement);
+struct EntryPatch {
+  const void* function;
+  const void* replacement;
+  const void* behind =
+      nullptr;  // how to call the function as it was; null: it could not be changed
+};
+// Writes jumps to the replacements over the entries of functions near each other, which no thread
+// may be executing, nor about to. Any thread; takes the dynamic linker's lock.
+void patch_entries(EntryPatch* patches, unsigned n);
 
-// How to call the function as it was; null if its entry does not lead to `replacement`.
+// `behind` of a function that may have been patched before; null if its entry does not lead to
+// `replacement`.
 const void* unpatched_entry(const void* function, const void* replacement);
 
 }  // namespace roost

@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <termios.h>
 
+#include "preload/affinity.h"
 #include "preload/blocking.h"
 
 namespace roost {
@@ -58,7 +59,9 @@ bool opening_may_wait(int directory, const char* path, int flags) {
 template <class Call>
 int open_or_wait(int directory, const char* path, int flags, const Call& call) {
   bool waits = can_park() && opening_may_wait(directory, path, flags);
-  return forget(waits ? without_core_anywhere(call) : call());
+  int fd = forget(waits ? without_core_anywhere(call) : call());
+  if (fd >= 0) show_whole_affinity(path);
+  return fd;
 }
 
 constexpr int kCreat = O_CREAT | O_WRONLY | O_TRUNC;
@@ -115,6 +118,11 @@ ROOST_EXPORT int open64(const char* path, int flags, ...) {
   return open_or_wait(AT_FDCWD, path, flags, [&] { return real_open64(path, flags, mode); });
 }
 ROOST_ALSO(int, __open64, open64, const char*, int, ...);
+extern "C" __attribute__((visibility("hidden"))) int roost_open64(const char*, int, mode_t);
+int roost_open64(const char* path, int flags, mode_t mode) {
+  InsideLibc inside;
+  return open_or_wait(AT_FDCWD, path, flags, [&] { return real_open64(path, flags, mode); });
+}
 ROOST_EXPORT int openat(int directory, const char* path, int flags, ...) {
   ROOST_ARGUMENT(mode_t, mode, flags);
   return open_or_wait(directory, path, flags,

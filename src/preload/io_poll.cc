@@ -116,6 +116,7 @@ ROOST_EXPORT int poll(pollfd* fds, nfds_t count, int timeout) {
       nullptr, [&] { return attempt_poll(fds, count, nullptr); }, call);
 }
 ROOST_ALSO(int, __poll, poll, pollfd*, nfds_t, int);
+ROOST_FOR_LIBC(int, poll, (pollfd * fds, nfds_t count, int timeout), (fds, count, timeout))
 ROOST_EXPORT int __poll_chk(pollfd* fds, nfds_t count, int timeout, size_t room) {
   if (room / sizeof *fds < count) return real___poll_chk(fds, count, timeout, room);  // aborts
   return poll(fds, count, timeout);

@@ -164,6 +164,7 @@ ROOST_EXPORT ssize_t read(int fd, void* buffer, size_t bytes) {
   return read_or_wait(fd, buffer, bytes, [&] { return real_read(fd, buffer, bytes); });
 }
 ROOST_ALSO(ssize_t, __read, read, int, void*, size_t);
+ROOST_FOR_LIBC(ssize_t, read, (int fd, void* buffer, size_t bytes), (fd, buffer, bytes))
 ROOST_EXPORT ssize_t __read_chk(int fd, void* buffer, size_t bytes, size_t room) {
   if (bytes > room) return real___read_chk(fd, buffer, bytes, room);  // aborts
   return read(fd, buffer, bytes);
@@ -186,6 +187,7 @@ ROOST_EXPORT ssize_t write(int fd, const void* buffer, size_t bytes) {
   });
 }
 ROOST_ALSO(ssize_t, __write, write, int, const void*, size_t);
+ROOST_FOR_LIBC(ssize_t, write, (int fd, const void* buffer, size_t bytes), (fd, buffer, bytes))
 
 ROOST_EXPORT ssize_t readv(int fd, const iovec* parts, int count) {
   return readv_or_wait(fd, parts, count, [&] { return real_readv(fd, parts, count); });

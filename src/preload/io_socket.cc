@@ -115,6 +115,8 @@ ROOST_EXPORT ssize_t send(int fd, const void* buffer, size_t bytes, int flags) {
   return send_some(fd, buffer, bytes, flags, [&] { return real_send(fd, buffer, bytes, flags); });
 }
 ROOST_ALSO(ssize_t, __send, send, int, const void*, size_t, int);
+ROOST_FOR_LIBC(ssize_t, send, (int fd, const void* buffer, size_t bytes, int flags),
+               (fd, buffer, bytes, flags))
 ROOST_EXPORT ssize_t sendto(int fd, const void* buffer, size_t bytes, int flags, const sockaddr* to,
                             socklen_t length) {
   auto call = [&] { return real_sendto(fd, buffer, bytes, flags, to, length); };

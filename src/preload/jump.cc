@@ -24,6 +24,7 @@ ROOST_LISTED constinit Real<void(__jmp_buf_tag*, int)> real___longjmp_chk{"__lon
 template <class Real>
 __attribute__((noreturn)) void jump(Real& behind, __jmp_buf_tag* to, int value) {
   abandon_futex_wait();
+  self.inside_libc = false;
   if (__builtin_expect(self.in_kernel || self.parked, 0) && in_managed_process()) abandon_wait();
   behind(to, value);
   __builtin_unreachable();

@@ -183,6 +183,8 @@ bool LightWait::let_siblings_run() {
 }
 
 bool let_siblings_go_first() {
+  // Libc's locks are the OS thread's: siblings would pass them, too.
+  if (self.inside_libc) return false;
   bool one_ran;
   do {
     one_ran = tell(ROOST_LIGHT_YIELDS);

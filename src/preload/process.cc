@@ -11,6 +11,7 @@
 #include "preload/config.h"
 #include "preload/errand.h"
 #include "preload/fork_gate.h"
+#include "preload/libc_calls.h"
 #include "preload/nudge.h"
 #include "preload/spin_site.h"
 #include "preload/stats.h"
@@ -85,6 +86,7 @@ __attribute__((constructor(101))) void start(int, char**, char** environment) {
              error == kSegmentPolicyMismatch ? runtime_refusal() : segment_error(error));
     return;
   }
+  lead_libc_calls();
   inherit_affinity_hint(environment);
   nudges_start();
 }

@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "os/sys.h"
+#include "preload/libc_calls.h"
 
 namespace roost {
 
@@ -26,6 +27,7 @@ void* LibcFunction::resolve(bool optional) {
     os::write(2, text.c_str(), text.length());
     __builtin_trap();
   }
+  found = libc_function_behind(found);
   pointer_.store(found, std::memory_order_relaxed);
   return found;
 }

@@ -66,7 +66,7 @@ constexpr unsigned kShortRound = 24;
 // most, and those of a program that is oversubscribed by and by are not changed at each turn.
 constexpr Nanoseconds kQuiet = 1'000'000'000;
 
-Site sites[kMaxSites];
+constinit Site sites[kMaxSites] = {};
 std::atomic<unsigned> n_sites{0};
 std::atomic<bool> busy{false};  // somebody changes loops, or their entries
 std::atomic<unsigned> n_restored{0};
@@ -77,6 +77,20 @@ constinit thread_local std::uint8_t rounds __attribute__((tls_model("initial-exe
 // Of who looks, while it has `busy`.
 std::uint32_t seen_passes;
 Nanoseconds last_needed;
+
+// Stubs need XSAVE. Asked when a loop is found: in a virtual machine the instruction that tells
+// takes longer than all else that is asked at a process's start.
+bool stubs_can_save_registers() {
+  static constinit std::atomic<int> known{0};
+  int answer = known.load(std::memory_order_relaxed);
+  if (answer == 0) {
+    unsigned a, b, c, d;
+    constexpr unsigned kSystemUsesXsave = 1u << 27;
+    answer = __get_cpuid(1, &a, &b, &c, &d) && c & kSystemUsesXsave ? 1 : -1;
+    known.store(answer, std::memory_order_relaxed);
+  }
+  return answer > 0;
+}
 
 Site* find_site(std::uint64_t branch) {
   for (unsigned i = 0; i < n_sites.load(std::memory_order_acquire); ++i) {
@@ -356,16 +370,12 @@ void roost_spin_pass(const SpinFrame* frame) {
   }
 }
 
-bool spin_sites_start() {
-  unsigned a, b, c, d;
-  constexpr unsigned kSystemUsesXsave = 1u << 27;
-  if (!__get_cpuid(1, &a, &b, &c, &d) || !(c & kSystemUsesXsave)) return false;
-  if (!code_patch_start()) return false;
-  return true;
-}
+bool spin_sites_start() { return code_patch_start(); }
 
 bool rewrite_wait_loop(const spin::WaitProof& proof, const spin::CodeWindow& code) {
-  if (loops_are_left() || busy.exchange(true, std::memory_order_acquire)) return false;
+  if (!stubs_can_save_registers() || loops_are_left() ||
+      busy.exchange(true, std::memory_order_acquire))
+    return false;
   bool done = false;
   for (unsigned i = 0; i < proof.n_branches && !done; ++i)
     done = rewrite_branch(proof.branches[i], proof, code);

@@ -10,7 +10,7 @@
 
 namespace roost {
 
-// Whether this processor and kernel have what rewriting needs. Once, before the others.
+// Whether this kernel has what rewriting needs. Once, before the others.
 bool spin_sites_start();
 
 // Rewrites the loop that `proof` was made of, as seen in `code`. False if it cannot be done safely;

@@ -25,7 +25,7 @@ struct Key {
   std::atomic<bool> live;
   void (*destructor)(void*);
 };
-Key keys[PTHREAD_KEYS_MAX];
+constinit Key keys[PTHREAD_KEYS_MAX] = {};
 std::atomic<unsigned> keys_end{0};
 
 // Found with all others, not at a thread's end: whoever joins the thread may be a constructor or
@@ -39,7 +39,7 @@ struct TlsImage {
   std::ptrdiff_t offset;  // from the thread pointer
 };
 constexpr unsigned kMaxImages = 256;
-TlsImage images[kMaxImages];
+constinit TlsImage images[kMaxImages] = {};
 unsigned n_images;
 bool dynamic_images;  // some module's block is not at a fixed offset: walk every time
 unsigned long long images_adds, images_subs;

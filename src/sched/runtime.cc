@@ -278,6 +278,8 @@ void runtime_after_fork() {
   self.depth = 0;
   self.parked = false;
   self.in_kernel = false;
+  self.waits_inside_libc = false;
+  waiters_inside_libc.store(0, std::memory_order_relaxed);
   self.n_deferred = 0;
   active = false;
   drop_mapping();
@@ -427,9 +429,22 @@ bool yield_core(const WaitWords* wait) {
   return result != Result::alone;
 }
 
+static void begin_wait_inside_libc() {
+  if (__builtin_expect(!self.inside_libc || self.waits_inside_libc, 1)) return;
+  self.waits_inside_libc = true;
+  waiters_inside_libc.fetch_add(1, std::memory_order_relaxed);
+}
+
+static void end_wait_inside_libc() {
+  if (__builtin_expect(!self.waits_inside_libc, 1)) return;
+  self.waits_inside_libc = false;
+  waiters_inside_libc.fetch_sub(1, std::memory_order_relaxed);
+}
+
 void enter_external() {
   if (self.in_kernel) return;
   self.in_kernel = true;
+  begin_wait_inside_libc();
   {
     CriticalInCall critical;
     RuntimeLedger& ledger = ledger_slot.get();
@@ -451,11 +466,14 @@ void leave_external() {
 }
 
 void regain_core() {
-  if (has_core()) return;
-  self.parked = true;
-  hold_ready(*self.record, party_of_thread(self.index));
-  acquire_core();
-  self.parked = false;
+  if (!has_core()) {
+    begin_wait_inside_libc();
+    self.parked = true;
+    hold_ready(*self.record, party_of_thread(self.index));
+    acquire_core();
+    self.parked = false;
+  }
+  end_wait_inside_libc();
 }
 
 void abandon_wait() {
@@ -469,6 +487,7 @@ void abandon_wait() {
   self.record->wait_words = 0;  // they lie in the frames that the jump leaves
   wait_for_grant(nullptr, false);
   self.parked = false;
+  end_wait_inside_libc();
 }
 
 void abandon_park() {
@@ -480,6 +499,14 @@ void unpin_self() {
   os::set_affinity(0, &instance_mask, sizeof instance_mask);
   if (self.record) self.record->pinned_to = kNoCore;
   self.place = kNoCore;
+}
+
+void unpin_thread(ThreadIndex thread) {
+  ThreadRecord<RealWorld>& record = segment.threads[thread];
+  os::set_affinity(record.tid.load(std::memory_order_relaxed), &instance_mask,
+                   sizeof instance_mask);
+  // After the mask: who pins it meanwhile leaves it pinned, at worst without our knowledge.
+  record.pinned_to = kNoCore;
 }
 
 void repin_self() {

@@ -128,6 +128,8 @@ inline bool can_park() { return self.record && self.depth == 0 && !self.parked &
 // Makes the kernel affinity that of the whole instance (for children that may be unmanaged), or
 // pins it back.
 void unpin_self();
+// The same for any thread of this process that has a record, until its next grant.
+void unpin_thread(ThreadIndex);
 void repin_self();
 
 }  // namespace roost

@@ -25,6 +25,7 @@ constinit thread_local Self self;
 constinit thread_local std::uint32_t roost_seen_epoch = 0;
 std::atomic<std::uint32_t> scheduling_epoch{0};
 void (*at_new_epoch)() = [] {};
+std::atomic<std::uint32_t> waiters_inside_libc{0};
 
 void RealWorld::enter_critical() {
   ++self.depth;

@@ -28,6 +28,8 @@ struct Self {
   std::uint32_t depth = 0;         // inside Roost's critical sections
   bool parked = false;             // waits for a grant; only a signal handler can see it set
   bool in_kernel = false;          // inside a blocking kernel call, without a core
+  bool inside_libc = false;        // in a call that libc made, and so perhaps with a lock of libc's
+  bool waits_inside_libc = false;  // there without a core, or a wait for one
   bool loose = false;              // not pinned, since its core was idle whenever it waited
   std::uint8_t idle_waits = 0;     // waits in the kernel in a row for which its core was idle
   std::uint16_t hand_offs = 0;     // grants waited for, counted round (leave_kernel_a_moment)
@@ -41,6 +43,10 @@ struct Self {
   bool too_many_deferred = false;  // some were not noted: everybody is woken instead
   void* thread = nullptr;          // preload's Thread
 };
+
+// Threads of this process that wait, in the kernel or for a core, in a call that libc made: they
+// may have locks of libc's meanwhile.
+extern std::atomic<std::uint32_t> waiters_inside_libc;
 
 #if defined(__clang__) || defined(__GNUC__)
 extern constinit thread_local Self self

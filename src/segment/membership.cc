@@ -72,14 +72,9 @@ void unlink_file(const char* path) { os::raw_syscall(SYS_unlinkat, AT_FDCWD, os:
 // (before exec) is found by pid and start time and cleaned by the caller of segment_attach.
 int take_process_slot(Segment& segment, ProcessIndex& process) {
   pid_t pid = os::getpid();
-  std::uint64_t start = os::process_start_time(pid);
-  char command[sizeof ProcessSlot<RealWorld>::command] = {};
-  int fd = os::open("/proc/self/comm", O_RDONLY | O_CLOEXEC);
-  if (fd >= 0) {
-    long length = os::read(fd, command, sizeof command - 1);
-    if (length > 0 && command[length - 1] == '\n') command[length - 1] = 0;
-    os::close(fd);
-  }
+  char command[os::kProcessNameBytes];
+  static_assert(sizeof command == sizeof ProcessSlot<RealWorld>::command);
+  std::uint64_t start = os::process_start_time(pid, &command);
   for (ProcessIndex i = 0; i < kMaxProcesses; ++i) {
     ProcessSlot<RealWorld>& slot = segment.processes[i];
     std::uint32_t word = slot.state.load(std::memory_order_acquire);

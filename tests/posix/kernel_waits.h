@@ -285,6 +285,30 @@ static void open_other_end(void) {
   }
 }
 
+// Streams, which wait in calls that libc makes itself.
+static FILE* stream;
+static void make_input(void) {
+  make_pipe();
+  stream = fdopen(waiter, "r");
+}
+static long do_getc(void) { return getc(stream); }
+static void make_full_output(void) {
+  make_full_pipe();
+  stream = fdopen(waiter, "w");
+  setvbuf(stream, NULL, _IONBF, 0);
+}
+static long do_fwrite(void) { return fwrite("y", 1, 1, stream) == 1 ? 1 : -1; }
+static void close_stream(void) {
+  EXPECT_EQ(fcntl(waiter, F_SETFL, O_NONBLOCK), 0);  // what it still holds is not waited for
+  fclose(stream);
+  waiter = -1;
+  close_all();
+}
+static long do_fopen_fifo(void) {
+  FILE* file = fopen(path, "re");
+  unlink(path);
+  return file ? fclose(file) : -1;
+}
 static struct {
   long type;
   char text[8];
@@ -432,6 +456,9 @@ static const struct wait {
     {"open of a FIFO", make_fifo, do_open_fifo, open_other_end, close_all, 0, RESTARTS, 1},
     {"openat of a FIFO", make_fifo, do_openat_fifo, open_other_end, close_all, 0, RESTARTS, 1},
     {"creat of a FIFO", make_fifo, do_creat_fifo, open_other_end, close_all, 0, RESTARTS, 1},
+    {"getc", make_input, do_getc, put_byte, close_stream, 'x', RESTARTS, 1},
+    {"fwrite", make_full_output, do_fwrite, drain, close_stream, 1, RESTARTS, 1},
+    {"fopen of a FIFO", make_fifo, do_fopen_fifo, open_other_end, close_all, 0, RESTARTS, 1},
     {"msgrcv", make_queue, do_msgrcv, put_message, remove_queue, 5, ENDS, 1},
     {"msgsnd", make_full_queue, do_msgsnd, take_message, remove_queue, 0, ENDS, 1},
     {"semop", make_semaphore, do_semop, raise_semaphore, remove_semaphore, 0, ENDS, 0},
