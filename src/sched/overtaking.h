@@ -60,32 +60,15 @@ class Overtaking {
   void look_at_threads(Ledger& ledger, Nanoseconds now, Used&& used) {
     const auto& t = ledger.tables();
     for (CoreIndex core = 0; core < t.n_cores; ++core) oldest_[core] = kNoThread;
-    unsigned before = n_suspects_, next = 0, kept = 0;
-    for (ThreadIndex first = 0; first < t.n_threads; first += 64) {
-      for (std::uint64_t left = used(first / 64); left; left &= left - 1) {
-        ThreadIndex thread = first + static_cast<unsigned>(__builtin_ctzll(left));
-        if (thread >= t.n_threads) break;
-        const auto& record = t.threads[thread];
-        std::uint32_t word = record.state.load(std::memory_order_relaxed);
-        CoreIndex queue = queue_of(word);
-        if (queue < t.n_cores) {
-          ThreadIndex& oldest = oldest_[queue];
-          if (oldest == kNoThread || record.ready_ns < t.threads[oldest].ready_ns) oldest = thread;
-        }
-        if (!ledger.is_in_others_hands(word)) continue;
-        // Both lists are in the order of the records.
-        while (next < before && suspects_[next].thread < thread) ++next;
-        bool stays =
-            next < before && suspects_[next].thread == thread && suspects_[next].word == word;
-        if (stays) {
-          ledger.overtake_thread(thread, holder_of(word));
-        } else if (kept < kSuspects) {
-          found_[kept++] = {thread, word};
-        }
-      }
-    }
-    for (unsigned i = 0; i < kept; ++i) suspects_[i] = found_[i];
-    n_suspects_ = kept;
+    unsigned before = n_suspects_;
+    next_ = n_suspects_ = 0;
+    for_each_used(t.n_threads, used, [&](ThreadIndex thread) {
+      std::uint32_t word = t.threads[thread].state.load(std::memory_order_relaxed);
+      note_queued(t, thread, queue_of(word));
+      if (ledger.is_in_others_hands(word) && was_so(thread, word, before))
+        ledger.overtake_thread(thread, holder_of(word));
+    });
+    for (unsigned i = 0; i < n_suspects_; ++i) suspects_[i] = found_[i];
     for (CoreIndex core = 0; core < t.n_cores; ++core) {
       ThreadIndex oldest = oldest_[core];
       bool waits = oldest != kNoThread && now - t.threads[oldest].ready_ns > kThreadsTick;
@@ -94,10 +77,39 @@ class Overtaking {
     }
   }
 
+  template <class Used, class Visit>
+  static void for_each_used(ThreadIndex n_threads, Used&& used, Visit&& visit) {
+    for (ThreadIndex first = 0; first < n_threads; first += 64) {
+      for (std::uint64_t left = used(first / 64); left; left &= left - 1) {
+        ThreadIndex thread = first + static_cast<unsigned>(__builtin_ctzll(left));
+        if (thread < n_threads) visit(thread);
+      }
+    }
+  }
+
+  template <class Tables>
+  void note_queued(const Tables& t, ThreadIndex thread, CoreIndex queue) {
+    if (queue >= t.n_cores) return;
+    ThreadIndex& oldest = oldest_[queue];
+    if (oldest == kNoThread || t.threads[thread].ready_ns < t.threads[oldest].ready_ns)
+      oldest = thread;
+  }
+
+  // Whether the last look, which found `before` suspects, saw the same; else this one has seen it.
+  // Threads come in the order of their records.
+  bool was_so(ThreadIndex thread, std::uint32_t word, unsigned before) {
+    while (next_ < before && suspects_[next_].thread < thread) ++next_;
+    if (next_ < before && suspects_[next_].thread == thread && suspects_[next_].word == word)
+      return true;
+    if (n_suspects_ < kSuspects) found_[n_suspects_++] = {thread, word};
+    return false;
+  }
+
   Core cores_[1024];
   ThreadIndex oldest_[1024];
   Suspect suspects_[kSuspects], found_[kSuspects];
-  unsigned n_suspects_;
+  unsigned n_suspects_;  // at the last look, and so far at this one
+  unsigned next_;        // of those of the last look
   Nanoseconds looked_at_threads_;
 };
 
