@@ -14,6 +14,8 @@ target_compile_options(roost_host_flags INTERFACE ${ROOST_WARNINGS})
 # The stable_sort() of libstdc++ 12 uses what libstdc++ 12 deprecates, and clang 19 tells us.
 target_compile_options(roost_host_flags INTERFACE
                        $<$<CXX_COMPILER_ID:Clang>:-Wno-deprecated-declarations>)
+# GCC 13 takes every reference that a function returns for one into its arguments.
+target_compile_options(roost_host_flags INTERFACE $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-dangling-reference>)
 target_link_libraries(roost_host_flags INTERFACE Threads::Threads)
 if(ROOST_SANITIZE)
   set(flags -fsanitize=${ROOST_SANITIZE} -fno-omit-frame-pointer)
@@ -28,13 +30,14 @@ if(ROOST_SANITIZE)
 endif()
 
 # Guest dialect: code that is loaded into foreign processes. It never brings in the C++
-# library, never unwinds, and its thread-local state is reachable without a call.
+# library, never unwinds, and its thread-local state is reachable without a call. Not fortified,
+# which is Ubuntu's default: headers then define some of the functions that it interposes.
 add_library(roost_guest_flags INTERFACE)
 target_include_directories(roost_guest_flags INTERFACE ${CMAKE_SOURCE_DIR}/src
                                                        ${CMAKE_SOURCE_DIR}/include)
 target_compile_options(
   roost_guest_flags INTERFACE
-  ${ROOST_WARNINGS} -O2 -g -fvisibility=hidden -ftls-model=initial-exec -fno-plt
+  ${ROOST_WARNINGS} -O2 -g -U_FORTIFY_SOURCE -fvisibility=hidden -ftls-model=initial-exec -fno-plt
   $<$<COMPILE_LANGUAGE:CXX>:-fno-exceptions -fno-rtti -fno-threadsafe-statics
   -fvisibility-inlines-hidden>)
 target_compile_definitions(roost_guest_flags INTERFACE _GNU_SOURCE ROOST_GUEST)

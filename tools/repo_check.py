@@ -41,8 +41,8 @@ FORBIDDEN_IN_GUEST = {
     r"(?<![\w.>:])(malloc|calloc|realloc|strdup|asprintf)\s*\(": "the heap",
 }
 
-# All that policies may call.
-POLICY_IMPORTS = {"strcmp", "_GLOBAL_OFFSET_TABLE_"}
+# All that policies may call. The stack's guard is a default of some distributions' compilers.
+POLICY_IMPORTS = {"strcmp", "_GLOBAL_OFFSET_TABLE_", "__stack_chk_fail"}
 
 LIBC = {"libc.so.6", "ld-linux-x86-64.so.2", "ld-linux-aarch64.so.1"}
 

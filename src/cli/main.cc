@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <cstring>
 #include <iostream>
+#include <system_error>
 
 #include "cli/command_line.h"
 #include "cli/error.h"
@@ -99,15 +100,18 @@ int dispatch(std::vector<std::string> words) {
 
 namespace {
 
+int refuse_output(int error) {
+  roost::cli::say(std::string("standard output cannot be written: ") +
+                  (error ? std::strerror(error) : "it is closed or full"));
+  return roost::cli::kFailed;
+}
+
 // What was printed may have got nowhere: a full disk, /dev/full.
 int end_output(int status) {
   errno = 0;
   std::cout.flush();
   bool written = std::fflush(stdout) == 0 && !std::ferror(stdout) && std::cout.good();
-  if (written || status != 0) return status;
-  roost::cli::say(std::string("standard output cannot be written: ") +
-                  (errno ? std::strerror(errno) : "it is closed or full"));
-  return roost::cli::kFailed;
+  return written || status != 0 ? status : refuse_output(errno);
 }
 
 }  // namespace
@@ -118,6 +122,11 @@ int main(int argc, char** argv) {
   } catch (const roost::cli::Failure& failure) {
     roost::cli::say(failure.what());
     return failure.code();
+  } catch (const std::system_error& error) {
+    // fmt's, of output that is larger than the buffer, does not say where it was to go.
+    if (std::ferror(stdout)) return refuse_output(error.code().value());
+    roost::cli::say(error.what());
+    return roost::cli::kFailed;
   } catch (const std::exception& error) {
     roost::cli::say(error.what());
     return roost::cli::kFailed;

@@ -1,6 +1,7 @@
 // Runs a command and records it (`roost run --trace`).
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>

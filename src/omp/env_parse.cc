@@ -1,6 +1,8 @@
 // Numbers, words and lists in the values of environment variables.
 #include "omp/env_parse.h"
 
+#include <initializer_list>
+
 #include "omp/env_cursor.h"
 
 namespace roost::omp::parse {

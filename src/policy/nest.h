@@ -20,6 +20,8 @@
 // Hz).
 #pragma once
 
+#include <initializer_list>
+
 #include "policy/coop.h"
 
 namespace roost {

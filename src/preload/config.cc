@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <initializer_list>
+
 #include "os/sys.h"
 #include "policy/policy.h"
 #include "segment/cores.h"

@@ -4,6 +4,8 @@
 #include <link.h>
 #include <string.h>
 
+#include <initializer_list>
+
 #include "base/loaded_object.h"
 #include "os/inline_syscalls.h"
 #include "preload/fork_gate.h"

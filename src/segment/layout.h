@@ -1,6 +1,8 @@
 // Where the tables of a segment lie, computed once by the creator and checked by every attacher.
 #pragma once
 
+#include <initializer_list>
+
 #include "segment/header.h"
 
 namespace roost {

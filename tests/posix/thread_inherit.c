@@ -216,7 +216,7 @@ static void* be_nicer(void* how) {
   if (how) {
     EXPECT_EQ(setpriority(PRIO_PROCESS, 0, value + 3), 0);
   } else {
-    nice(3);
+    EXPECT_EQ(nice(3), value + 3);
   }
   EXPECT_EQ(own_niceness(), value + 3);
   return NULL;
