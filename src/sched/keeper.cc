@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 
+#include "base/thread_stack.h"
 #include "sched/ask_owner.h"
 #include "sched/contention.h"
 #include "sched/keeper_here.h"
@@ -304,7 +305,8 @@ bool start_helper(void* (*run)(void*)) {
   NoSignals of_its_own;
   pthread_attr_t attributes;
   pthread_attr_init(&attributes);
-  pthread_attr_setstacksize(&attributes, 128 * 1024);
+  constexpr std::size_t kStack = 128 * 1024;
+  pthread_attr_setstacksize(&attributes, stack_beside_thread_locals(kStack, attributes));
   pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
   pthread_t thread;
   bool runs = libc_threads.create(&thread, &attributes, run, nullptr) == 0;

@@ -4,6 +4,7 @@
 #include <pthread.h>
 #include <sched.h>
 
+#include "base/thread_stack.h"
 #include "base/types.h"
 #include "ult/carrier.h"
 #include "ult/kernel.h"
@@ -128,7 +129,8 @@ bool start_thread(void* (*main)(void*), void* argument, std::size_t stack_bytes)
   pthread_attr_t attributes;
   if (pthread_attr_init(&attributes) != 0) return false;
   pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-  if (stack_bytes) pthread_attr_setstacksize(&attributes, stack_bytes);
+  if (stack_bytes)
+    pthread_attr_setstacksize(&attributes, stack_beside_thread_locals(stack_bytes, attributes));
   pthread_t thread;
   bool started = pthread_create(&thread, &attributes, main, argument) == 0;
   pthread_attr_destroy(&attributes);
