@@ -16,7 +16,8 @@ class Courier {
 
   Courier() = default;  // has nobody to send to
   // Has workers for so many calls, makes them if need be.
-  explicit Courier(unsigned calls);
+  // `wakes`: there will be a core for one that is woken.
+  explicit Courier(unsigned calls, bool wakes = false);
 
   // The worker that takes it; kNobody: none does, and none would take the next. `after_unseen`: it
   // is worth waiting for workers that are on their way from the batch's last calls.

@@ -8,6 +8,7 @@
 
 #include "base/loaded_object.h"
 #include "preload/blas_library.h"
+#include "preload/fork_gate.h"
 #include "preload/mutex.h"
 #include "preload/public_api.h"
 #include "preload/real.h"
@@ -154,10 +155,23 @@ ROOST_EXPORT int exec_blas(long n, BlasPiece* pieces) {
 
 bool in_blas_call() { return begun_pieces > 0; }
 
-void blas_calls_before_thread(const dl_find_object& caller) {
-  if (!name_contains(caller.dlfo_link_map->l_name, "openblas")) return;
+static void prepare(const dl_find_object& object) {
+  if (!name_contains(object.dlfo_link_map->l_name, "openblas")) return;
   resolve_libc_functions();
-  if (crew_run.found()) BlasLibrary::prepare(caller, exec_blas);
+  if (crew_run.found()) BlasLibrary::prepare(object, exec_blas);
+}
+
+void blas_calls_before_thread(const dl_find_object& caller) { prepare(caller); }
+
+void blas_calls_look_at_objects(bool new_ones) {
+  auto look = [](dl_phdr_info* info, std::size_t, void* data) {
+    dl_find_object object;
+    if (name_contains(info->dlpi_name, "openblas") && find_object(info->dlpi_phdr, object)) {
+      *static_cast<bool*>(data) ? prepare(object) : BlasLibrary::leave_loops(object);
+    }
+    return 0;
+  };
+  walk_objects(look, &new_ones);
 }
 
 }  // namespace roost

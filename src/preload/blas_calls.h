@@ -10,6 +10,10 @@ namespace roost {
 // has threads.
 void blas_calls_before_thread(const dl_find_object& caller);
 
+// The same for builds that make no threads (for OpenMP): at a process's start, and after a dlopen
+// (`new_ones` false: others have been loaded besides, and threads may be in them).
+void blas_calls_look_at_objects(bool new_ones);
+
 // Whether the calling OS thread has such light threads, which wait for each other.
 bool in_blas_call();
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include <algorithm>
+#include <iterator>
 
 #include "base/loaded_object.h"
 #include "preload/code_patch.h"
@@ -123,6 +124,11 @@ void BlasLibrary::prepare(const dl_find_object& object, BlasExec* replacement) {
               make_room_in_waits(object, symbols);
   library->loops_have_room_.store(room, std::memory_order_relaxed);
   library->prepared_.store(true, std::memory_order_relaxed);
+}
+
+void BlasLibrary::leave_loops(const dl_find_object& object) {
+  if (BlasLibrary* library = slot_of(object))
+    library->prepared_.store(true, std::memory_order_relaxed);
 }
 
 BlasLibrary* BlasLibrary::find(const dl_find_object& object, BlasExec* replacement) {

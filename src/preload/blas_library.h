@@ -52,6 +52,9 @@ class BlasLibrary {
   // through stubs (spin_site.h). Nothing if it is no OpenBLAS that is known.
   static void prepare(const dl_find_object& object, BlasExec* replacement);
 
+  // Threads may be in its wait loops already, which stay as they are.
+  static void leave_loops(const dl_find_object& object);
+
   // The object's own exec_blas, also where its entry leads to `replacement`; null: it has none.
   static BlasExec* original(const dl_find_object& object, BlasExec* replacement);
 

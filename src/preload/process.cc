@@ -8,6 +8,7 @@
 
 #include "preload/affinity.h"
 #include "preload/blas.h"
+#include "preload/blas_calls.h"
 #include "preload/config.h"
 #include "preload/errand.h"
 #include "preload/fork_gate.h"
@@ -82,6 +83,8 @@ __attribute__((constructor(101))) void start(int, char**, char** environment) {
   configure_trace(environment, config.instance);
   nudges_prepare(spin_mode_wanted(environment));
   if (int error = start_process(config)) {
+    // Under a filter that knows few system calls (man-db's), of which nobody need be told.
+    if (error == -ENOSYS) return;
     complain(config.instance,
              error == kSegmentPolicyMismatch ? runtime_refusal() : segment_error(error));
     return;
@@ -89,6 +92,7 @@ __attribute__((constructor(101))) void start(int, char**, char** environment) {
   lead_libc_calls();
   inherit_affinity_hint(environment);
   nudges_start();
+  blas_calls_look_at_objects(true);
 }
 
 // The image may be replaced by one that is not managed, so it must find the affinity of the whole

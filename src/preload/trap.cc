@@ -8,6 +8,7 @@
 
 #include "os/file.h"
 #include "os/sys.h"
+#include "preload/blas_calls.h"
 #include "preload/lock.h"
 #include "preload/trap_signals.h"
 #include "preload/trap_state.h"
@@ -15,6 +16,7 @@
 
 #if defined(__x86_64__)
 extern "C" __attribute__((visibility("hidden"), cold)) void roost_look_after_dlopen();
+extern "C" __attribute__((visibility("hidden"))) std::atomic<std::uint32_t> roost_opened_objects;
 #endif
 
 namespace roost {
@@ -234,6 +236,11 @@ std::uint64_t trap_count() { return trapped_calls.load(std::memory_order_relaxed
 
 #if defined(__x86_64__)
 void roost_look_after_dlopen() {
-  if (roost::can_park()) roost::at_new_epoch();
+  if (!roost::can_park()) return;
+  static constinit std::atomic<std::uint32_t> looked{0};
+  std::uint32_t opened = roost_opened_objects.load(std::memory_order_relaxed);
+  std::uint32_t before = looked.exchange(opened, std::memory_order_relaxed);
+  if (opened != before) roost::blas_calls_look_at_objects(opened == before + 1);
+  roost::at_new_epoch();
 }
 #endif
