@@ -9,9 +9,10 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 
-#include "preload/real.h"
 #include "preload/trap.h"
 #include "preload/trap_signals.h"
+#include "preload/wait.h"
+#include "roost/roost.h"
 
 namespace roost {
 namespace {
@@ -76,6 +77,12 @@ void discard_own_signals() {
   }
 }
 
+void before_seccomp() {
+  trap_give_up();
+  never_reuse_for_this_thread();
+  if (self.record && in_managed_process() && !is_light()) roost_detach();
+}
+
 void before_prctl(int option) {
   switch (option) {
     case PR_SET_NAME:
@@ -91,6 +98,8 @@ void before_prctl(int option) {
       never_reuse_this_thread();
       break;
     case PR_SET_SECCOMP:
+      before_seccomp();
+      break;
     case PR_SET_SYSCALL_USER_DISPATCH:
       trap_give_up();
       never_reuse_for_this_thread();

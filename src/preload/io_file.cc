@@ -4,6 +4,7 @@
 // tried before they are waited for.
 #include <fcntl.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <sys/file.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
@@ -28,6 +29,7 @@ ROOST_BEHIND(int, __openat64_2, int, const char*, int)
 ROOST_BEHIND(int, creat, const char*, mode_t)
 ROOST_BEHIND(int, creat64, const char*, mode_t)
 ROOST_BEHIND(int, close, int)
+ROOST_BEHIND(int, fclose, FILE*)
 ROOST_BEHIND(int, dup2, int, int)
 ROOST_BEHIND(int, dup3, int, int, int)
 ROOST_BEHIND(int, socket, int, int, int)
@@ -157,6 +159,11 @@ ROOST_EXPORT int creat64(const char* path, mode_t mode) {
 // Before the number is free: another thread may have it again at once.
 ROOST_EXPORT int close(int fd) { return real_close(forget(fd)); }
 ROOST_ALSO(int, __close, close, int);
+// In which libc closes the descriptor by an instruction of its own.
+ROOST_EXPORT int fclose(FILE* stream) {
+  forget(fileno_unlocked(stream));
+  return real_fclose(stream);
+}
 ROOST_EXPORT int dup2(int from, int to) noexcept { return real_dup2(from, forget(to)); }
 ROOST_EXPORT int dup3(int from, int to, int flags) noexcept {
   return real_dup3(from, forget(to), flags);

@@ -7,6 +7,7 @@
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "preload/blocking.h"
@@ -21,6 +22,7 @@ ssize_t roost_write(int, const void*, size_t);
 int roost_open64(const char*, int, mode_t);
 ssize_t roost_send(int, const void*, size_t, int);
 int roost_poll(pollfd*, nfds_t, int);
+pid_t roost_wait4(pid_t, int*, int, rusage*);
 }
 #pragma GCC visibility pop
 
@@ -32,15 +34,25 @@ namespace {
 // kernel's. A lock is held for much less than it takes to give a core away, unless its holder
 // waits.
 constexpr int kTakenAndWaitedFor = 2;
+// So many of these waits give the core away after one in which the watchdog took it: the holder
+// waits where that is not counted (in a sleep, a mutex, a call of the program's own).
+constexpr int kWaitsAfterRescue = 1000;
+std::atomic<int> expected_to_last{0};
 
 long sleep_at_lock(const int* lock) {
   auto sleep = [lock] {
     return made_in_kernel(
         {SYS_futex, os::arg(lock), FUTEX_WAIT | FUTEX_PRIVATE_FLAG, kTakenAndWaitedFor, 0, 0, 0});
   };
-  bool holder_may_wait = waiters_inside_libc.load(std::memory_order_relaxed) != 0;
   // Siblings of a light thread must not run: the locks that it has are theirs as well.
-  return holder_may_wait && !is_light() ? without_core(sleep, "libc's lock") : sleep();
+  if (!can_park() || is_light()) return sleep();
+  int left = expected_to_last.load(std::memory_order_relaxed);
+  if (left > 0) expected_to_last.store(left - 1, std::memory_order_relaxed);
+  if (left > 0 || waiters_inside_libc.load(std::memory_order_relaxed) != 0)
+    return without_core(sleep, "libc's lock");
+  long result = sleep();
+  if (!has_core()) expected_to_last.store(kWaitsAfterRescue, std::memory_order_relaxed);
+  return result;
 }
 
 void wait_for_libc_lock(int* lock) {
@@ -78,6 +90,7 @@ void lead_libc_calls() {
   add(libc, "send", address_of(&roost_send));
   add(libc, "open64", address_of(&roost_open64));
   add(libc, "poll", address_of(&roost_poll));
+  add(libc, "wait4", address_of(&roost_wait4));
   patch_entries(led, n_led);
 }
 

@@ -123,9 +123,7 @@ bool serve_syscall(const SystemCall& s, long& result) {
       before_prctl(static_cast<int>(s.a));
       return false;
     case SYS_seccomp:
-      if (s.a > 1) return false;  // asks only
-      trap_give_up();
-      never_reuse_for_this_thread();
+      if (s.a <= 1) before_seccomp();  // else it only asks
       return false;
     case SYS_sigaltstack:
       never_reuse_this_thread();

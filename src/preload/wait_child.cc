@@ -4,7 +4,7 @@
 #include <sys/resource.h>
 #include <sys/wait.h>
 
-#include "preload/wait.h"
+#include "preload/blocking.h"
 
 namespace roost {
 namespace {
@@ -23,6 +23,8 @@ pid_t wait_for(pid_t pid, int* status, int options, rusage* usage) {
 ROOST_EXPORT pid_t wait4(pid_t pid, int* status, int options, rusage* usage) noexcept {
   return wait_for(pid, status, options, usage);
 }
+ROOST_FOR_LIBC(pid_t, wait4, (pid_t pid, int* status, int options, rusage* usage),
+               (pid, status, options, usage))
 ROOST_EXPORT pid_t wait3(int* status, int options, rusage* usage) noexcept {
   return wait_for(-1, status, options, usage);
 }

@@ -23,6 +23,16 @@ def test_every_wait_in_the_kernel_gives_its_core_away(world: World, program: str
     return require_no_rescue(outcome, program)
 
 
+def test_streams_of_several_threads_give_their_core_away(world: World):
+    """But for one who comes to a stream that is held across a sleep: the watchdog finds the first."""
+    instance = world.roost.new_instance("streams")
+    outcome = world.run(world.program("stdio_streams", folder="posix"), instance, *ONE_CORE)
+    require_success(outcome, "stdio_streams")
+    found = sum(rescues(outcome.stderr))
+    require(found <= 5, f"{found} rescues")
+    return f"{outcome.seconds:.2f} s, {found} rescues"
+
+
 @cases(1, 2, 4)
 def test_a_pipeline_of_processes_passes_its_bytes_on(world: World, pipelines: int):
     """dd, cat and wc use read and write; each waits for its neighbours all the time."""
