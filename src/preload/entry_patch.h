@@ -6,8 +6,7 @@ namespace roost {
 struct EntryPatch {
   const void* function;
   const void* replacement;
-  const void* behind =
-      nullptr;  // how to call the function as it was; null: it could not be changed
+  const void* behind = nullptr;  // the function as it was, callable; null: it is unchanged
 };
 // Writes jumps to the replacements over the entries of functions near each other, which no thread
 // may be executing, nor about to. Any thread; takes the dynamic linker's lock.

@@ -1,6 +1,6 @@
-// Waits inside libc: stdio, the resolver, syslog() call libc's read(), write(), open(), poll() and
-// send() without passing a symbol. The entries of these are led to Roost's functions, as if they
-// did (docs/design/028-calls-inside-libc.md).
+// Waits inside libc: stdio, the resolver, syslog() call libc's read(), write(), open(), poll(),
+// send() and wait4() without passing a symbol. The entries of these are led to Roost's functions,
+// as if they did (docs/design/028-calls-inside-libc.md).
 #pragma once
 
 namespace roost {
