@@ -24,12 +24,12 @@ def test_every_wait_in_the_kernel_gives_its_core_away(world: World, program: str
 
 
 def test_streams_of_several_threads_give_their_core_away(world: World):
-    """But for one who comes to a stream that is held across a sleep: the watchdog finds the first."""
+    """But for the first who come to a stream that is held across sleeps (of 200 who do)."""
     instance = world.roost.new_instance("streams")
     outcome = world.run(world.program("stdio_streams", folder="posix"), instance, *ONE_CORE)
     require_success(outcome, "stdio_streams")
     found = sum(rescues(outcome.stderr))
-    require(found <= 5, f"{found} rescues")
+    require(found <= 20, f"{found} rescues")
     return f"{outcome.seconds:.2f} s, {found} rescues"
 
 
