@@ -292,8 +292,8 @@ def formatting(_):
 
 
 RULES = [layering, included_once, headers_used, guest_dialect, guest_needs_libc_alone,
-         guest_imports, no_dynamic_initialisers, policies_are_one_object, file_sizes, purpose, python_parses, shell_lint,
-         formatting]
+         guest_imports, no_dynamic_initialisers, policies_are_one_object, file_sizes, purpose,
+         python_parses, shell_lint, formatting]
 
 
 def main():

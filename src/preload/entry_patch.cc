@@ -80,9 +80,7 @@ const void* unpatched_entry(const void* function, const void* replacement) {
   return ours ? reinterpret_cast<const Slot*>(target)->entry : nullptr;
 }
 #else
-void patch_entries(EntryPatch* patches, unsigned n) {
-  for (unsigned i = 0; i < n; ++i) patches[i].behind = nullptr;
-}
+void patch_entries(EntryPatch*, unsigned) {}
 const void* unpatched_entry(const void*, const void*) { return nullptr; }
 #endif
 

@@ -15,9 +15,8 @@ void block_signals();
 bool signals_pending();
 // Before the calling thread makes prctl(option, ...): what Roost must know of it.
 void before_prctl(int option);
-// Before it installs a seccomp filter, or has a dispatch of system calls of its own: the inline
-// calls of the process are the kernel's from now on. With a filter, which may allow few calls and
-// end the process for others, the thread leaves scheduling, too.
+// Before it installs a seccomp filter, which may allow few calls and end the process for others:
+// the thread leaves scheduling, and the inline calls of the process are the kernel's.
 void before_seccomp();
 // Drops signals sent to this very thread that it has not taken: they end with the program's thread.
 void discard_own_signals();

@@ -2,11 +2,8 @@
 #include "preload/libc_calls.h"
 
 #include <dlfcn.h>
-#include <fcntl.h>
 #include <gnu/libc-version.h>
 #include <poll.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
 

@@ -309,6 +309,7 @@ static long do_fopen_fifo(void) {
   unlink(path);
   return file ? fclose(file) : -1;
 }
+
 static struct {
   long type;
   char text[8];
