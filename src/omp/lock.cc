@@ -13,6 +13,8 @@
 // the mark, since others may be behind it.
 #include "omp/lock.h"
 
+#include <algorithm>
+
 #include "ult/carrier.h"
 #include "ult/spin_lock.h"
 
@@ -91,18 +93,20 @@ class LockTable {
   static void wake_one(Lock& lock);
 
  private:
-  // Polls as long as that costs nobody anything: most locks are held shortly.
+  // Polls as long as that costs nobody anything: most locks are held shortly. Ever more rarely, up
+  // to 0.4 us: who looks takes the line from the owner, who else may come again at little cost.
   static bool poll(Lock& lock);
   // Takes the lock if it is free; marks it otherwise. Under the bucket's lock.
   static bool take_or_mark(Lock& lock);
 };
 
 bool LockTable::poll(Lock& lock) {
-  constexpr unsigned kTries = 256;
+  constexpr unsigned kPauses = 256, kLongest = 16;
   ult::Patience patience;
-  for (unsigned i = 0; i < kTries; ++i) {
+  for (unsigned paused = 0, pauses = 1; paused < kPauses; pauses = std::min(pauses * 2, kLongest)) {
     if (!lock.held() && lock.try_acquire()) return true;
-    if (ult::has_other_work(*ult::here.carrier, nullptr) || !patience.wait()) return false;
+    for (unsigned i = 0; i < pauses; ++i, ++paused)
+      if (ult::has_other_work(*ult::here.carrier, nullptr) || !patience.wait()) return false;
   }
   return false;
 }
