@@ -10,15 +10,15 @@
 namespace roost::omp {
 
 // Whether the caller is the first of its team in its next single construct. One atomic operation
-// for a few, a load for who comes later.
+// for a few, a load for who comes later; of two, either pays less if it does not look first, which
+// would fetch the line twice.
 inline bool first_in_single(Member& member) {
   Team& team = *member.team;
   if (team.size == 1) return true;
   std::uint32_t before = member.singles++;
-  std::uint32_t seen = team.singles.load(std::memory_order_relaxed);
-  // The difference may be large in either direction only after 2^31 constructs of one region.
-  return seen == before &&
-         team.singles.compare_exchange_strong(seen, before + 1, std::memory_order_acq_rel);
+  // Equal numbers may be different constructs only after 2^32 constructs of one region.
+  if (team.size > 2 && team.singles.load(std::memory_order_relaxed) != before) return false;
+  return team.singles.compare_exchange_strong(before, before + 1, std::memory_order_acq_rel);
 }
 
 // Tells a tool of the construct the member has come to.

@@ -90,10 +90,11 @@ struct Team : ult::Batch {
   ult::WaitList done;                     // the master, for `remaining` to be zero
   std::atomic<std::uint32_t> round{0};    // regions this team has ended
   std::atomic<std::uint32_t> helpers{0};  // workers that look for its tasks after their part
-  std::atomic<std::uint32_t> cancelled{0};
   std::atomic<std::uint32_t> singles{0};  // single constructs somebody has entered
   void* copyprivate = nullptr;            // of the single under way
   alignas(kCoreStride) Barrier barrier;
+  // Beside what those in the barrier poll, as they look at it as often.
+  std::atomic<std::uint32_t> cancelled{0};
   alignas(kCoreStride) Workshares workshares;
   TaskPool* tasks = nullptr;                 // made with the first explicit task; kept
   std::atomic<std::uint32_t> unfinished{0};  // explicit tasks that are not complete
