@@ -33,14 +33,15 @@ int main(void) {
   omp_set_num_threads(2);
   omp_set_dynamic(0);
   long before = 0;
-  for (int i = 0; i < 1500; ++i) {
+  for (int i = 0; i < 4000; ++i) {
     pthread_t thread;
     if (pthread_create(&thread, NULL, use, NULL) != 0) return 1;
     pthread_join(thread, NULL);
     if (i == 300) before = resident_kib();
   }
   long after = resident_kib();
-  if (after > before + 2000) wrong = printf("%ld KiB became %ld KiB\n", before, after);
+  // A second core's worker comes when it is first needed: once 3,600 KiB.
+  if (after > before + 4500) wrong = printf("%ld KiB became %ld KiB\n", before, after);
   if (wrong == 1) printf("a thread found what another had set, or too few members\n");
   return wrong != 0;
 }
