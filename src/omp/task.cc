@@ -3,6 +3,7 @@
 
 #include <new>
 
+#include "base/ticks.h"
 #include "omp/task_depend.h"
 #include "omp/task_memory.h"
 #include "omp/task_pool.h"
@@ -109,6 +110,12 @@ void uncounted_body_is_over(ExplicitTask& task, Member& member) {
   complete_task(task, &member);
 }
 
+// Its creation, and what it depends on.
+void see_what_came_before(ExplicitTask& task) {
+  ult::happens_after(&task);
+  if (task.node) ult::happens_after(task.parent);
+}
+
 // The task's body, as the member's current task.
 void run_body(Member& member, ExplicitTask& task) {
   Task* before = member.task;
@@ -161,10 +168,18 @@ ExplicitTask& create_task(Member& member, std::size_t bytes) {
 void discard_task(ExplicitTask& task) { give_memory(MemoryFor::tasks, task.memory_class, &task); }
 
 void execute_task(Member& member, ExplicitTask& task) {
-  ult::happens_after(&task);
-  if (task.node) ult::happens_after(task.parent);  // what it depends on
+  see_what_came_before(task);
   run_body(member, task);
   body_is_over(task, member);
+}
+
+std::uint64_t execute_stolen_task(Member& member, ExplicitTask& task) {
+  see_what_came_before(task);
+  std::uint64_t began = ticks();
+  run_body(member, task);
+  std::uint64_t body = ticks() - began;
+  body_is_over(task, member);
+  return body;
 }
 
 void submit_task(Member& member, ExplicitTask& task, const Dependences* dependences) {
@@ -185,6 +200,7 @@ void submit_task(Member& member, ExplicitTask& task, const Dependences* dependen
   ++deque.inlined;
   run_body(member, task);
   --deque.inlined;
+  deque.grain.executed();
   uncounted_body_is_over(task, member);
 }
 

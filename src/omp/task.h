@@ -122,6 +122,8 @@ void yield_task(Member& member);
 
 // Executes a task that was taken from a queue.
 void execute_task(Member& member, ExplicitTask& task);
+// The same for one of another member's; how long its body took.
+std::uint64_t execute_stolen_task(Member& member, ExplicitTask& task);  // ticks
 
 // ---- Taskgroups (omp/task_group.cc) -------------------------------------------------------------
 

@@ -246,6 +246,18 @@ void queue_for_all(ExplicitTask& task) {
 
 namespace {
 
+// Mostly a task of the member it last stole from.
+void execute_from_elsewhere(Member& member, ExplicitTask& task) {
+  TaskDeque& own = *member.deque;
+  std::uint32_t victim = own.victim;
+  bool could_be_at_once = !task.node && !task.priority && !task.detachable;
+  std::uint64_t body = execute_stolen_task(member, task);
+  if (!could_be_at_once || !own.stolen.short_again(victim, body)) return;
+  Team& team = *member.team;
+  if (victim >= team.size) return;
+  if (TaskDeque* deque = deque_if_any(team.members[victim])) deque->grain.tell();
+}
+
 // Null only if none is left.
 ExplicitTask* take_oldest(TaskDeque& own) {
   while (!own.tasks.empty())
@@ -259,9 +271,13 @@ bool run_task(Member& member) {
   Team& team = *member.team;
   ExplicitTask* task = take_shared(team, AnyTask{});
   if (!task && member.deque) task = take_oldest(*member.deque);
-  if (!task && team.pieces.load(std::memory_order_relaxed)) task = find_elsewhere(member);
+  if (task) {
+    execute_task(member, *task);
+    return true;
+  }
+  if (team.pieces.load(std::memory_order_relaxed)) task = find_elsewhere(member);
   if (!task) return false;
-  execute_task(member, *task);
+  execute_from_elsewhere(member, *task);
   return true;
 }
 
@@ -279,8 +295,11 @@ bool run_task_below(Member& member) {
   if (!task && team.size > 1 && team.pieces.load(std::memory_order_relaxed)) {
     bool thorough;
     TaskDeque& own = deque_of(member);
-    task = steal(member, own, thorough, BelowTask{current});
-    if (task) found_elsewhere(member, own);
+    if (ExplicitTask* stolen = steal(member, own, thorough, BelowTask{current})) {
+      found_elsewhere(member, own);
+      execute_from_elsewhere(member, *stolen);
+      return true;
+    }
   }
   if (!task) return false;
   execute_task(member, *task);

@@ -4,6 +4,7 @@
 #include "omp/deque.h"
 #include "omp/icv.h"
 #include "omp/task.h"
+#include "omp/task_grain.h"
 #include "omp/team.h"
 #include "ult/spin_lock.h"
 
@@ -27,6 +28,8 @@ inline constexpr unsigned kQueuedTasks = 512;
 
 struct TaskDeque {
   Deque<RealWorld, ExplicitTask, kQueuedTasks> tasks;
+  TaskGrain grain;
+  StolenTasks stolen;
   std::uint32_t random = 1;
   std::uint32_t victim = 0;       // where it last found something
   std::uint32_t misses = 0;       // looks at some of the others that found nothing
@@ -62,14 +65,17 @@ TaskDeque& deque_of(Member& member);
 // Tasks on top of each other: beyond, they are queued if they can be, as stacks are small.
 inline constexpr std::uint32_t kDeepestInline = 200;
 
-// Whether the member executes a new task without dependences, event and priority at once. A team of
+// Whether the member executes a new task without dependences, event and priority at once: where
+// others have enough to do, or would take longer to fetch the task than to execute it. A team of
 // one gains nothing by queues; outside regions nobody might come to look at them.
 inline bool runs_in_place(Member& member) {
   TaskDeque* deque = member.deque;
   if (!deque) return false;
   const Team& team = *member.team;
   if (team.size == 1) return !team.level || deque->inlined < kDeepestInline;
-  return deque->tasks.full() && settings().task_throttling;
+  // Not on top of another one: what that creates is queued, and others can help with it.
+  bool at_once = (!deque->inlined && deque->grain.fine(team.size)) || deque->tasks.full();
+  return at_once && settings().task_throttling;
 }
 
 // The first in_place_begin() of a member, and the end of a task that cannot be used again as it is.
@@ -95,6 +101,7 @@ inline ExplicitTask& begin_in_place(Member& member) {
 inline void end_in_place(Member& member, ExplicitTask& task) {
   TaskDeque& deque = *member.deque;
   --deque.inlined;
+  deque.grain.executed();
   member.task = task.parent;
   // [task-2] in omp/task.cc.
   bool clean =
@@ -106,9 +113,15 @@ inline void end_in_place(Member& member, ExplicitTask& task) {
   }
 }
 
+// Where a member waits for tasks, and at the beginning of a region.
+inline void end_row_of_tasks(Member& member) {
+  if (member.deque) member.deque->grain.begin_row();
+}
+
 template <class Ready>
 void wait_in_task(Member& member, Ready&& ready) {
   Team& team = *member.team;
+  end_row_of_tasks(member);
   if (!ready()) {
     ult::wait_until(member.task->childless, {.under = &team, .pieces = false}, ready,
                     [&] { return run_task_below(member); });

@@ -27,6 +27,7 @@ void begin_member(Member& member) {
   member.loop.workshare = nullptr;
   member.loop.flags = nullptr;
   member.singles = 0;
+  end_row_of_tasks(member);
   Task& task = member.implicit;
   task.icvs = team.icvs;
   task.team = &team;
@@ -546,6 +547,7 @@ bool team_barrier(Member& member, ompt::Sync kind) {
     return (team.cancelled.load(std::memory_order_seq_cst) & kCancelParallel) != 0;
   };
   if (cancelled()) return true;
+  end_row_of_tasks(member);
   if (team.size == 1) {
     auto done = [&] { return !team.unfinished.load(std::memory_order_acquire); };
     if (!done()) ult::wait_until(team.done, tasks_of(team), done, [&] { return run_task(member); });

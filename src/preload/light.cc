@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <time.h>
 
+#include "base/ticks.h"
 #include "os/sys.h"
 #include "preload/blas_calls.h"
 #include "preload/nudge.h"
@@ -87,15 +88,6 @@ bool turn_is_over() {
   const auto& record = *self.record;
   return !passes_on_core(record.state.load(std::memory_order_relaxed)) ||
          os::now() - record.granted_ns > kTurn;
-}
-
-// A counter that grows evenly and is read in a few nanoseconds.
-std::uint64_t ticks() {
-#if defined(__x86_64__)
-  return __builtin_ia32_rdtsc();
-#else
-  return os::now();
-#endif
 }
 
 // Whether it is time that others get the core of a thread that is between two pieces of work:
