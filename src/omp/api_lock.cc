@@ -4,6 +4,7 @@
 // The first 4 and 8 are used. Hints are accepted: the lock adapts by itself.
 #include <new>
 
+#include "omp/call_lock.h"
 #include "omp/export.h"
 #include "omp/kmpc.h"
 #include "omp/lock_events.h"
@@ -32,8 +33,14 @@ void init(Lock* lock, unsigned hint = 0) {
   ompt::lock_begins(Mutex::lock, lock, hint);
 }
 void destroy(Lock* lock) { ompt::lock_ends(Mutex::lock, lock); }
-void set(Lock* lock) { acquire_as(Mutex::lock, *lock); }
-void unset(Lock* lock) { release_as(Mutex::lock, *lock); }
+void set(Lock* lock) {
+  acquire_as(Mutex::lock, *lock);
+  call_lock_taken(lock);
+}
+void unset(Lock* lock) {
+  call_lock_left(lock);
+  release_as(Mutex::lock, *lock);
+}
 int test(Lock* lock) {
   ompt::Acquire event(Mutex::test_lock, lock);
   if (lock->try_acquire()) return 1;

@@ -52,11 +52,6 @@ constinit thread_local unsigned helps __attribute__((tls_model("initial-exec")))
 // shown to others.
 constinit std::atomic<bool> hands_spin{false};
 
-// At the end of a crew that had one core another one was idle: whoever had it then waits for what
-// the crew's owner does (a lock that lets one call of a library in at a time). The next crew wakes
-// a worker, which has that core as soon as it is left.
-constinit std::atomic<bool> others_come_to_wait{false};
-
 void run_hand(ult::Batch* batch, unsigned number) {
   auto& crew = static_cast<Crew&>(*batch);
   Hand& hand = crew.hands[number];
@@ -109,8 +104,7 @@ Crew* begin_crew(ult::Carrier& own) {
   crew->size = crew->joined = 0;
   crew->counted = !own.counted;
   ult::count_in(own);
-  crew->courier = Courier(crowded() ? 0 : ult::host::cores() - 1,
-                          others_come_to_wait.load(std::memory_order_relaxed));
+  crew->courier = Courier(crowded() ? 0 : ult::host::cores() - 1);
   crew->sent = 0;
   crew->light = false;
   crew->forget_waits();
@@ -122,11 +116,6 @@ Crew* begin_crew(ult::Carrier& own) {
 }
 
 void end_crew(ult::Carrier& own, Crew& crew) {
-  if (!crew.sent) {
-    bool idle = !crowded() && ult::core_to_spare();
-    if (idle != others_come_to_wait.load(std::memory_order_relaxed))
-      others_come_to_wait.store(idle, std::memory_order_relaxed);
-  }
   if (crew.light) {
     ult::hide(own, crew);
     if (crew.spins.load(std::memory_order_relaxed))

@@ -70,7 +70,7 @@ bool crowded() {
   return ult::host::others_wait() && !ult::spinner_elsewhere();
 }
 
-Courier::Courier(unsigned calls, bool wakes) : spare_(wakes) {
+Courier::Courier(unsigned calls) {
   if (!calls) return;
   unsigned before = ult::workers_count();
   workers_ = ult::ensure_workers(calls);

@@ -16,8 +16,7 @@ class Courier {
 
   Courier() = default;  // has nobody to send to
   // Has workers for so many calls, makes them if need be.
-  // `wakes`: there will be a core for one that is woken.
-  explicit Courier(unsigned calls, bool wakes = false);
+  explicit Courier(unsigned calls);
 
   // The worker that takes it; kNobody: none does, and none would take the next. `after_unseen`: it
   // is worth waiting for workers that are on their way from the batch's last calls.

@@ -26,6 +26,7 @@ struct TaskPool;
 struct TaskDeque;
 struct League;
 struct ThreadsClause;
+class Lock;
 
 // A thread of a team, as OpenMP sees it. Written by whoever runs it.
 struct alignas(kCoreStride) Member {
@@ -40,6 +41,7 @@ struct alignas(kCoreStride) Member {
   ReductionState reduction;
   CombinedLoop combined;       // the loop of the parallel loop it opens (GCC)
   TaskDeque* deque = nullptr;  // its explicit tasks; kept (omp/task_pool.h)
+  Lock* call_lock = nullptr;   // omp/call_lock.h
   // What LLVM's push calls say of the next region.
   unsigned pushed_threads = 0;
   ThreadsClause* pushed_clause = nullptr;

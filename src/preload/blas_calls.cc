@@ -23,6 +23,9 @@ namespace {
 
 ROOST_LISTED constinit Real<int(void* (*)(void*), void*, std::size_t, unsigned)> crew_run{
     "roost_crew_run"};
+using WithLocksIn = void(const void* begin, const void* end);
+ROOST_LISTED constinit Real<WithLocksIn> call_locks_in{"roost_call_locks_in"};
+ROOST_LISTED constinit Real<WithLocksIn> give_call_lock_back{"roost_give_call_lock_back"};
 
 constexpr long kMostPieces = 256;
 
@@ -83,16 +86,29 @@ class WorkBuffers {
   Lent lent_[kMostPieces];
 };
 
-// The lock that the calling thread holds for its call, or null. Builds for pthreads let one call of
-// a level-3 routine at a time have the pool (level3_lock, to 0.3.21 at least): it is the last mutex
-// that the thread has locked, one of the library's own. It keeps the pool's work apart and nothing
-// else, what the routine needs being on its stack.
-pthread_mutex_t* lock_of_pool(const BlasLibrary& library) {
-  pthread_mutex_t* last = self.last_locked;
-  bool held = library.contains(last) &&
-              __atomic_load_n(&last->__data.__owner, __ATOMIC_RELAXED) == self.tid;
-  return held ? last : nullptr;
-}
+// While it lives, the lock that the calling thread holds for its call lets others in. It keeps
+// apart what the library's threads do and nothing else, what a routine needs being on its stack.
+// Builds for pthreads let one call of a level-3 routine at a time have the pool (level3_lock, to
+// 0.3.21 at least): it is the last mutex that the thread has locked, one of the library's own. In
+// builds for OpenMP it is a lock of OpenMP's, which is not to be taken again (omp/call_lock.h).
+class OthersMayCall {
+ public:
+  explicit OthersMayCall(const BlasLibrary& library) {
+    pthread_mutex_t* last = self.last_locked;
+    bool held = library.contains(last) &&
+                __atomic_load_n(&last->__data.__owner, __ATOMIC_RELAXED) == self.tid;
+    if (held) mutex_unlock(lock_ = last);
+    if (give_call_lock_back.found()) give_call_lock_back.found()(library.begin(), library.end());
+  }
+  OthersMayCall(const OthersMayCall&) = delete;
+  OthersMayCall& operator=(const OthersMayCall&) = delete;
+  ~OthersMayCall() {
+    if (lock_) mutex_lock(lock_);
+  }
+
+ private:
+  pthread_mutex_t* lock_ = nullptr;
+};
 
 // A piece of a call, for the crew.
 void* do_piece(void* argument) {
@@ -130,11 +146,8 @@ bool run_as_crew(BlasLibrary& library, long n, BlasPiece* pieces) {
     pieces[i].position = i;
     pieces[i].assigned = reinterpret_cast<long>(&library);  // for do_piece()
   }
-  pthread_mutex_t* lock = lock_of_pool(library);
-  if (lock) mutex_unlock(lock);
-  bool done = crew_run.found()(do_piece, pieces, sizeof *pieces, count) != 0;
-  if (lock) mutex_lock(lock);
-  return done;
+  OthersMayCall others_may(library);
+  return crew_run.found()(do_piece, pieces, sizeof *pieces, count) != 0;
 }
 
 }  // namespace
@@ -158,7 +171,9 @@ bool in_blas_call() { return begun_pieces > 0; }
 static void prepare(const dl_find_object& object) {
   if (!name_contains(object.dlfo_link_map->l_name, "openblas")) return;
   resolve_libc_functions();
-  if (crew_run.found()) BlasLibrary::prepare(object, exec_blas);
+  if (!crew_run.found()) return;
+  BlasLibrary::prepare(object, exec_blas);
+  if (call_locks_in.found()) call_locks_in.found()(object.dlfo_map_start, object.dlfo_map_end);
 }
 
 void blas_calls_before_thread(const dl_find_object& caller) { prepare(caller); }

@@ -73,6 +73,11 @@ class BlasLibrary {
     return at >= start_.load(std::memory_order_relaxed) && at < end_;
   }
 
+  const void* begin() const {
+    return reinterpret_cast<const void*>(start_.load(std::memory_order_relaxed));
+  }
+  const void* end() const { return reinterpret_cast<const void*>(end_); }
+
   // Of the size that the library's own buffers have.
   LazyBuffers buffers;
 
