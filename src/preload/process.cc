@@ -78,6 +78,7 @@ __attribute__((constructor(101))) void start(int, char**, char** environment) {
   if (found == ConfigResult::refused) complain(config.instance, refused.c_str());
   if (found != ConfigResult::managed) return;
   report_stats = stats_wanted(environment);
+  if (report_stats) keep_standard_error();
   trap_configure(trap_wanted(environment));
   blas_configure(blas_adapt_wanted(environment));
   configure_trace(environment, config.instance);

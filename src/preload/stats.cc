@@ -1,6 +1,10 @@
 // The summary of a process for `roost run --stats`, written without stdio.
 #include "preload/stats.h"
 
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+
 #include "base/text.h"
 #include "os/sys.h"
 #include "preload/spin_site.h"
@@ -8,7 +12,28 @@
 #include "sched/runtime.h"
 
 namespace roost {
+namespace {
+
+// Standard error as the process found it: programs close it before they end (GNU's coreutils), or
+// open another file in its place.
+int standard_error = 2;
+struct stat its_file;
+
+}  // namespace
+
+void keep_standard_error() {
+  constexpr long kFirst = 200;  // out of the way of programs that count on low numbers
+  long kept = os::raw_syscall(SYS_fcntl, 2, F_DUPFD_CLOEXEC, kFirst);
+  if (kept < 0 || fstat(static_cast<int>(kept), &its_file) != 0) return;
+  standard_error = static_cast<int>(kept);
+}
+
 void print_stats(const Segment& segment) {
+  struct stat now;
+  if (fstat(standard_error, &now) != 0 || now.st_ino != its_file.st_ino ||
+      now.st_dev != its_file.st_dev) {
+    return;
+  }
   pid_t pid = os::getpid();
   std::uint64_t sums[kCounters] = {};
   std::uint64_t threads = 0;
@@ -24,11 +49,17 @@ void print_stats(const Segment& segment) {
   for (int k = 0; slot && k < kCounters; ++k)
     sums[k] += slot->retired[k].load(std::memory_order_relaxed);
   Text<512> text("roost: process ");
-  text << static_cast<unsigned>(pid) << ": threads " << threads;
+  text << static_cast<unsigned>(pid);
+  if (slot) {
+    text << " (";
+    text.append(slot->command, sizeof slot->command);
+    text << ')';
+  }
+  text << ": threads " << threads;
   for (int k = 0; k < kCounters; ++k) text << ", " << kCounterList[k].name << ' ' << sums[k];
   text << ", loops rewritten " << rewritten_loops() << ", restored " << restored_loops()
        << ", traps " << trap_count() << '\n';
-  os::write(2, text.c_str(), text.length());
+  os::write(standard_error, text.c_str(), text.length());
 }
 
 }  // namespace roost

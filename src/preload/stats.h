@@ -5,8 +5,10 @@
 
 namespace roost {
 
-// One line on standard error: grants, switches, yields, migrations, watchdog rescues of this
-// process.
+// When the process starts: keeps a descriptor for what standard error is now.
+void keep_standard_error();
+
+// One line there: grants, switches, yields, migrations, watchdog rescues of this process.
 void print_stats(const Segment&);
 
 }  // namespace roost

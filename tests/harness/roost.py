@@ -57,5 +57,5 @@ class Roost:
 
 def rescues(stderr: bytes) -> list[int]:
     """How often the watchdog took a core, for each process that ended under `run --stats`."""
-    return [int(count) for count in
-            re.findall(rb"^roost: process \d+: .*\brescues (\d+)", stderr, re.MULTILINE)]
+    line = rb"^roost: process \d+(?: \(.*\))?: threads .*\brescues (\d+)"
+    return [int(count) for count in re.findall(line, stderr, re.MULTILINE)]
