@@ -8,7 +8,7 @@ if(TARGET roost_guest)
 endif()
 if(TARGET roost_omp)
   install(TARGETS roost_omp LIBRARY)
-  install(FILES ${CMAKE_BINARY_DIR}/lib/libomp_roost.so TYPE LIB)  # a link to it
+  install(FILES ${CMAKE_BINARY_DIR}/lib/libroost_omp.so TYPE LIB)  # a link to it
   # By the names of libgomp and libomp, for those who ask for this folder.
   install(DIRECTORY ${CMAKE_BINARY_DIR}/lib/roost/omp DESTINATION ${CMAKE_INSTALL_LIBDIR}/roost
           USE_SOURCE_PERMISSIONS)

@@ -64,7 +64,9 @@ inline bool name_contains(const char* path, const char* part) {
 // are never made. `address`: in its code. Not in a signal handler.
 inline bool is_libgomp(const void* address) {
   Dl_info object;
-  return dladdr(address, &object) && object.dli_fname && has_file_name(object.dli_fname, "libgomp");
+  if (!dladdr(address, &object) || !object.dli_fname) return false;
+  return has_file_name(object.dli_fname, "libgomp") &&
+         !has_file_name(object.dli_fname, "libgomp_roost");
 }
 
 }  // namespace roost

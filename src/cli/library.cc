@@ -46,7 +46,7 @@ std::string find_library(const Lookup& lookup) {
 }
 
 std::string openmp_library(const std::string& library) {
-  std::string path = (std::filesystem::path(library).parent_path() / "libomp_roost.so")
+  std::string path = (std::filesystem::path(library).parent_path() / "libgomp_roost.so")
                          .lexically_normal()
                          .string();
   if (access(path.c_str(), R_OK) != 0) {

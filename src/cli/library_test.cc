@@ -30,8 +30,8 @@ TEST(Library, of_openmp_lies_beside_it) {
   TestRoot root;
   root.write("libroost.so", "");
   EXPECT_THROW(openmp_library(root.file("libroost.so")), Failure);
-  root.write("libomp_roost.so", "");
-  EXPECT_EQ(openmp_library(root.file("libroost.so")), root.file("libomp_roost.so"));
+  root.write("libgomp_roost.so", "");
+  EXPECT_EQ(openmp_library(root.file("libroost.so")), root.file("libgomp_roost.so"));
 }
 
 TEST(Library, named_by_the_user_is_taken_if_it_can_be_read) {

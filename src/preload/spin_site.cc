@@ -18,11 +18,17 @@
 
 namespace roost {
 
+// Whoever waits by spinning with a core that nobody is READY for lets those run who have to be on
+// its CPU without one.
+static void give_way_to_those_at_large() {
+  if (runtime_segment().header->at_large.load(std::memory_order_relaxed)) os::yield();
+}
+
 void yield_after(const spin::WaitProof& proof) {
   WaitWords wait = wait_for(proof.loads, kMemoryPatience);
   // Of light threads, each waits for words of its own.
   bool known = proof.all_loads && proof.loads.count() > 0 && !has_light_siblings();
-  yield_core(known ? &wait : nullptr);
+  if (!yield_core(known ? &wait : nullptr)) give_way_to_those_at_large();
 }
 
 }  // namespace roost
@@ -309,14 +315,14 @@ void restore_all() {
   runtime_show_loops(active_loops());
 }
 
-// Whether threads of this process compute without a core: the watchdog has made them share it.
+// Whether threads of this process are at large and use the CPU.
 bool threads_share() {
   const Segment& s = runtime_segment();
   for (ThreadIndex i = 0; i < s.header->n_threads; ++i) {
     if (!(s.thread_bits[i / 64].load(std::memory_order_relaxed) >> (i % 64) & 1)) continue;
     const ThreadRecord<RealWorld>& record = s.threads[i];
     if (record.process != runtime_process() ||
-        state_of(record.state.load(std::memory_order_relaxed)) != State::external)
+        !is_at_large(record.state.load(std::memory_order_relaxed)))
       continue;
     if (os::thread_run_state(os::getpid(), record.tid.load(std::memory_order_relaxed)) == 'R')
       return true;
@@ -351,7 +357,8 @@ void put_back(spin::CodeWindow& code, std::uint64_t at, const void* now, const s
 
 void roost_spin_pass(const SpinFrame* frame) {
   if (!can_park()) return;
-  bool queued = runtime_ledger().any_queued();
+  // One that is at large is to queue itself.
+  bool queued = runtime_ledger().any_queued() || !has_core();
   if (queued || is_light())
     passes.store(passes.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
   if (is_light() && let_light_sibling_run(wait_of(*frame))) return;
@@ -360,13 +367,13 @@ void roost_spin_pass(const SpinFrame* frame) {
   if (__builtin_expect(loops_are_left(), 0)) spin_sites_look();  // there may be no keeper
   const Site& site = *frame->site;
   // A light thread whose siblings have nothing to do, either, or one that has spun for 256 rounds.
-  if (!queued) return;
+  if (!queued) return give_way_to_those_at_large();
   if (site.steps <= kShortRound) {
     spin::WaitProof proof =
         prove_wait(registers_of(*frame), site.code, read_directly, 4 * kShortRound);
     if (proof.waits) yield_after(proof);
-  } else {
-    yield_core();
+  } else if (!yield_core()) {
+    give_way_to_those_at_large();
   }
 }
 

@@ -60,7 +60,7 @@ bool contains(const dl_phdr_info* info, const void* place) {
 // Those that make system calls for everybody, or for Roost: its OpenMP library's wait on purpose.
 bool is_base_system(const dl_phdr_info* info) {
   for (const char* begins :
-       {"ld-linux", "linux-vdso", "libpthread.so", "libomp_roost.so", "libroost_omp.so"}) {
+       {"ld-linux", "linux-vdso", "libpthread.so", "libgomp_roost.so", "libroost_omp.so"}) {
     if (has_file_name(info->dlpi_name, begins)) return true;
   }
   return contains(info, reinterpret_cast<const void*>(&gnu_get_libc_version)) ||

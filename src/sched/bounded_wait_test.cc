@@ -83,7 +83,7 @@ class Trial {
       } else {
         instance_.os.clock = tick;
         bool busy = instance_.ledger.find_queued();
-        watchdog_.look(*this, instance_.machine.n_cores(), busy, patience_, now());
+        watchdog_.look(*this, instance_.machine.n_cores(), busy, false, patience_, now());
         tick += watchdog_.next_tick(busy) + dice_.below(kKeeperLate);
         if (dice_.below(100) == 0)
           stopped_until_[dice_.below(n_processes_)] = now() + dice_.below(300 * kMillisecond);

@@ -9,6 +9,7 @@
 
 #include "base/thread_stack.h"
 #include "sched/ask_owner.h"
+#include "sched/at_large.h"
 #include "sched/contention.h"
 #include "sched/keeper_here.h"
 #include "sched/overtaking.h"
@@ -33,6 +34,7 @@ void (*chore)() = [] {};
 // The leader's memory between looks.
 constinit Watchdog watchdog{};
 constinit Overtaking overtaking{};
+constinit AtLarge at_large{};
 Nanoseconds patience;  // the policy's parameter of that name
 struct Watch {
   int fd;
@@ -144,8 +146,20 @@ class Hands {
   // Killed before it woke the thread, a granter leaves it asleep.
   bool wake(CoreIndex) { return os::futex_wake(&record().state, 1, os::FutexScope::shared) > 0; }
   void take(CoreIndex core, bool sleeps) {
-    if (runtime_ledger().rescue(core, thread_, sleeps) && !sleeps) contention_shared(core);
+    if (!runtime_ledger().rescue(core, thread_, sleeps)) return;
+    at_large.add(thread_, os::now());
+    if (!sleeps) contention_shared(core);
   }
+
+  // For AtLarge.
+  bool is_at_large(ThreadIndex thread) {
+    thread_ = thread;
+    tid_ = record().tid.load(std::memory_order_relaxed);
+    return roost::is_at_large(record().state.load(std::memory_order_relaxed)) &&
+           record().process < kMaxProcesses;
+  }
+  bool uses_cpu(ThreadIndex) const { return os::thread_run_state(slot().pid, tid_) == 'R'; }
+  void ask_at_large(ThreadIndex) { ask(kNoCore); }
 
  private:
   ThreadRecord<RealWorld>& record() const { return s_.threads[thread_]; }
@@ -165,7 +179,20 @@ void watch_cores(Segment& s) {
   contention_tick(s, now, threads_wait);
   if (threads_wait) s.header->crowded_ns.store(now, std::memory_order_relaxed);
   Hands hands(s);
-  watchdog.look(hands, s.header->n_cores, threads_wait, patience, now);
+  at_large.look(hands, hands.waits_found(), now);
+  std::uint32_t beside = at_large.running();
+  if (s.header->at_large.load(std::memory_order_relaxed) != beside)
+    s.header->at_large.store(beside, std::memory_order_relaxed);
+  watchdog.look(hands, s.header->n_cores, threads_wait, beside > 0, patience, now);
+}
+
+// What the leader before knew is lost.
+void begin_to_watch(Segment& s) {
+  contention_begin(s);
+  at_large = {};
+  for (ThreadIndex i = 0; i < s.header->n_threads; ++i) {
+    if (is_at_large(s.threads[i].state.load(std::memory_order_relaxed))) at_large.add(i, os::now());
+  }
 }
 
 bool own_threads_wait() {
@@ -201,13 +228,13 @@ bool is_superfluous() {
 
 // Until this keeper is to end.
 void lead() {
-  contention_begin(*segment);
+  begin_to_watch(*segment);
   for (;;) {
     segment->header->leader_ticks.fetch_add(1, std::memory_order_relaxed);
     keeper_look(*segment, process);
     chore();
     if (is_superfluous()) return;
-    bool busy = runtime_ledger().any_queued() || contention_any();
+    bool busy = runtime_ledger().any_queued() || contention_any() || at_large.any();
     timespec timeout = os::to_timespec(watchdog.next_tick(busy));
     long polled = os::raw_syscall(SYS_ppoll, os::arg(pidfds), watched_end, os::arg(&timeout), 0, 0);
     // More processes than this one may have files: then the start times are asked, at every tick.
@@ -231,7 +258,7 @@ bool stand_in(std::uint32_t tick) {
   for (bool begun = false; ticks.compare_exchange_strong(tick, tick + 1, std::memory_order_relaxed);
        begun = true) {
     ++tick;
-    if (!begun) contention_begin(*segment);
+    if (!begun) begin_to_watch(*segment);
     watch_cores(*segment);
     chore();
     if (take_lead(kBusyTick)) return true;

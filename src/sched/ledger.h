@@ -144,8 +144,8 @@ class Ledger : public ThreadSearch<W, Os> {
     Record& record = t_.threads[thread];
     std::uint32_t word = record.state.load(std::memory_order_relaxed);
     if ((word & ~kPermit) != running_on(core)) return false;
-    if (!record.state.compare_exchange_strong(word, with_state(word, State::external),
-                                              std::memory_order_acq_rel,
+    std::uint32_t at_large = with_state(word, State::external) | kAtLarge;
+    if (!record.state.compare_exchange_strong(word, at_large, std::memory_order_acq_rel,
                                               std::memory_order_relaxed)) {
       return false;
     }

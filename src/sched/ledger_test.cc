@@ -308,7 +308,7 @@ TEST(Ledger, the_watchdog_takes_a_core_only_from_who_has_it) {
   instance.threads[0].state.fetch_or(kPermit);
   EXPECT_TRUE(instance.ledger.rescue(0, 0));
   EXPECT_EQ(instance.threads[0].state.load(),
-            static_cast<std::uint32_t>(State::external) | kPermit);
+            static_cast<std::uint32_t>(State::external) | kAtLarge | kPermit);
   EXPECT_EQ(instance.threads[0].counters.rescues, 1u);
   EXPECT_EQ(instance.core(2), 0);
   EXPECT_TRUE(instance.ledger.rescue(1, 1, false));

@@ -22,20 +22,22 @@ inline constexpr Nanoseconds kQuietTick = 10'000'000;  // otherwise; deaths wake
 //   answered(core)             whether the signal has arrived
 //   waits_found()              how many of those asked have been found to wait by spinning
 //   wake(core)                 true if it slept for want of the wake-up that goes with its grant
-//   take(core, sleeps)         rescues the core, or makes the owner share it
+//   take(core, sleeps)         rescues the core, or makes the owner share it: it is at large then
 // All zero at first. 1024 cores.
 class Watchdog {
  public:
-  // At a tick of the leader's.
+  // At a tick of the leader's. `threads_wait`: some are READY; `at_large`: some run without a core,
+  // beside the owners (sched/at_large.h).
   template <class Hands>
-  void look(Hands& hands, CoreIndex n_cores, bool threads_wait, Nanoseconds patience,
+  void look(Hands& hands, CoreIndex n_cores, bool threads_wait, bool at_large, Nanoseconds patience,
             Nanoseconds now) {
-    // Without READY threads an owner that idles harms nobody.
     if (!threads_wait) {
       waiting_since_ = 0;
-      return;
+    } else if (waiting_since_ == 0) {
+      waiting_since_ = now;
     }
-    if (waiting_since_ == 0) waiting_since_ = now;
+    // Else an owner that idles harms nobody.
+    if (!threads_wait && !at_large) return;
     std::uint32_t found = hands.waits_found();
     if (found != waits_found_) spin_ticks_ = kExpectSpinning;
     waits_found_ = found;
@@ -82,6 +84,7 @@ class Watchdog {
       }
       if (!over) return;
     }
+    if (waiting_since_ == 0) return;  // nobody would get the core
     if (hands.passes(core) != passes) return;
     if (sleeps && hands.wake(core)) return;
     hands.take(core, sleeps);

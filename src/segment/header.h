@@ -53,6 +53,7 @@ struct SegmentHeader {
   std::atomic<std::uint32_t> leave_loops;   // by request: wait loops stay as the programs have them
   std::atomic<std::uint64_t> crowded_ns;    // when somebody who watches last saw READY threads
   std::atomic<std::uint32_t> waits_found;   // threads that were asked, and waited by spinning
+  std::atomic<std::uint32_t> at_large;      // that use the CPU without a core (sched/at_large.h)
   std::uint64_t leader_words[6];
 
   alignas(kCoreStride) std::atomic<std::uint32_t> thread_hint;  // where to look for a free record

@@ -6,7 +6,7 @@
 //   bit  5     kAwake: it waits in the run queue of its CPU, or is about to; whoever grants it
 //   another core moves it
 //   bits 8-31  while RUNNING, core << 8; while READY the Party that holds the thread, or the queue
-//   that it is in (segment/party.h)
+//   that it is in (segment/party.h); while EXTERNAL, kAtLarge or 0
 //
 // Only the holder of a thread may change its State: the thread itself while RUNNING or EXTERNAL,
 // the winner of the BLOCKED -> READY transition afterwards (it puts the thread in a queue or grants
@@ -36,6 +36,8 @@ inline constexpr std::uint32_t kAwake = 32;
 // What a thread has said of its wait, and that holds until it is granted a core.
 inline constexpr std::uint32_t kWaitMask = kSleeping | kAwake;
 inline constexpr unsigned kDetailShift = 8;
+// The watchdog took its core, and it has come to none of Roost's calls since.
+inline constexpr std::uint32_t kAtLarge = 1u << kDetailShift;
 
 inline constexpr State state_of(std::uint32_t word) {
   return static_cast<State>(word & kStateMask);
@@ -46,6 +48,9 @@ inline constexpr CoreIndex core_of(std::uint32_t word) {
 inline constexpr std::uint32_t running_on(CoreIndex core) {
   return static_cast<std::uint32_t>(State::running) |
          (static_cast<std::uint32_t>(core) << kDetailShift);
+}
+inline constexpr bool is_at_large(std::uint32_t word) {
+  return state_of(word) == State::external && (word & kAtLarge);
 }
 inline constexpr Party holder_of(std::uint32_t ready_word) { return ready_word >> kDetailShift; }
 // The core in whose queue a READY thread is; kNoCore if it is in somebody's hands, or not READY.

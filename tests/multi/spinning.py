@@ -4,8 +4,6 @@ import os
 import platform
 import re
 
-from harness.process import wait_until
-
 from world import Skip, World, cases, require, require_soon, require_success
 
 
@@ -54,6 +52,22 @@ def test_who_polls_ucx_in_vain_gives_the_core_to_the_next(world: World, scope: s
     world.require_gone(instance)
 
 
+@cases((8, "2"), (3, "1"))
+def test_threads_that_share_cores_are_asked_when_they_come_to_spin(world: World, shape):
+    """All compute past the watchdog's patience, so that nobody is READY when they begin to wait."""
+    if platform.machine() != "x86_64":
+        raise Skip("loops are proved on x86-64 only")
+    threads, cores = shape
+    instance = world.roost.new_instance("spinning")
+    command = world.program("meet_after_work", threads, 60, 300)
+    outcome = world.start(command, instance, "--cores", cores, "--stats").wait(60)
+    require_success(outcome, "meet_after_work")
+    world.require_gone(instance)
+    require(loops_rewritten(outcome.stderr) == 1, f"--stats printed {outcome.stderr!r}")
+    shares = int(re.search(rb"shares (\d+)", outcome.stderr)[1])
+    require(shares >= threads - int(cores), f"{shares} threads shared cores")
+
+
 def test_a_core_whose_thread_spins_for_its_turn_takes_members_of_regions(world: World):
     instance = world.roost.new_instance("turns")
     command = world.openmp_program("regions_in_turns", "threads")
@@ -91,14 +105,7 @@ class Phases:
         return int(far), int(near), int(rest)
 
     def await_rewritten(self) -> None:
-        """Threads that were made to share the core, as no loop was proved in time on a busy machine,
-        spin beside each other and wait for nobody, until they have rested."""
-        for _ in range(10):
-            if wait_until(lambda: all(self.code()[:2]), 3):
-                return
-            self.say("r")
-            self.say("s")
-        require(False, f"the loops are not rewritten: {self.code()}")
+        require_soon(lambda: all(self.code()[:2]), "the loops are rewritten")
 
     def await_restored(self) -> None:
         require_soon(lambda: self.code() == (0, 0, 0), "the code is as in the file again")

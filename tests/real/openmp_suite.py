@@ -13,7 +13,7 @@ TIMEOUT = 120
 NUMPY = """
 import re, sys
 exec(open("numpy_linalg.py").read())
-maps = re.findall(r" r-xp .*/(libgomp|libomp|libroost_omp)\\b.*", open("/proc/self/maps").read())
+maps = re.findall(r" r-xp .*/(libgomp_roost|libgomp|libomp)\\b.*", open("/proc/self/maps").read())
 print(*sorted(set(maps)), file=sys.stderr)
 """
 
@@ -32,7 +32,7 @@ def suites(context: Context):
 
     plain, named = numpy(blas), numpy([ours, *blas])
     problems = []
-    for outcome, runtime in ((plain, "libgomp"), (named, "libroost_omp")):
+    for outcome, runtime in ((plain, "libgomp"), (named, "libgomp_roost")):
         loaded = outcome.stderr.decode(errors="replace").split()
         if outcome.status != 0 or loaded != [runtime]:
             problems.append(f"{outcome.verdict()}, not on {runtime} alone\n" + tail(outcome.stderr))

@@ -1,4 +1,5 @@
 // Whether OpenMP calls are served by one copy of libroost_omp.so, and no other runtime is loaded.
+// libgomp_roost.so is the file that libroost_omp.so is a link to.
 #include <dlfcn.h>
 #include <link.h>
 #include <omp.h>
@@ -19,11 +20,15 @@ static const char* base_name(const char* path) {
   return slash ? slash + 1 : path;
 }
 
+static int is_ours(const char* name) {
+  return strcmp(name, "libroost_omp.so") == 0 || strcmp(name, "libgomp_roost.so") == 0;
+}
+
 static int serves(const void* function) {
   Dl_info info = {0};
   dladdr(function, &info);
   const char* file = info.dli_fname ? info.dli_fname : "nobody";
-  if (strcmp(base_name(file), "libroost_omp.so") == 0) return 1;
+  if (is_ours(base_name(file))) return 1;
   fprintf(stderr, "a call goes to %s\n", file);
   return 0;
 }
@@ -41,7 +46,10 @@ static int look(struct dl_phdr_info* info, size_t size, void* data) {
   struct loaded* loaded = data;
   (void)size;
   const char* name = base_name(info->dlpi_name);
-  loaded->ours += strcmp(name, "libroost_omp.so") == 0;
+  if (is_ours(name)) {
+    ++loaded->ours;
+    return 0;
+  }
   if ((strncmp(name, "libgomp", 7) == 0 || strncmp(name, "libomp", 6) == 0) && has_text(info)) {
     fprintf(stderr, "%s is loaded\n", info->dlpi_name);
     ++loaded->others;
