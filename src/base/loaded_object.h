@@ -58,15 +58,18 @@ inline bool name_contains(const char* path, const char* part) {
   return memmem(name, strlen(name), part, strlen(part)) != nullptr;
 }
 
-// GCC's OpenMP runtime, also as wheels rename it. Where Roost's has taken its place it is still
+// Whether it is that of GCC's OpenMP runtime, also as wheels rename it; Roost's begins so as well.
+inline bool is_libgomp_name(const char* path) {
+  return has_file_name(path, "libgomp") && !has_file_name(path, "libgomp_roost");
+}
+
+// GCC's OpenMP runtime. Where Roost's has taken its place it is still
 // loaded, as objects name it, and its constructor binds the thread it runs in to the first place
 // (OMP_PROC_BIND, OMP_PLACES, GOMP_CPU_AFFINITY); its threads, which would have the other places,
 // are never made. `address`: in its code. Not in a signal handler.
 inline bool is_libgomp(const void* address) {
   Dl_info object;
-  if (!dladdr(address, &object) || !object.dli_fname) return false;
-  return has_file_name(object.dli_fname, "libgomp") &&
-         !has_file_name(object.dli_fname, "libgomp_roost");
+  return dladdr(address, &object) && object.dli_fname && is_libgomp_name(object.dli_fname);
 }
 
 }  // namespace roost

@@ -29,7 +29,7 @@ namespace {
 
 // Known by name, so that nobody has to read them: libgomp is also in Python wheels as
 // libgomp-HASH.so.
-constexpr const char* kKnownToWait[] = {"libgomp", "libiomp5", "liburing"};
+constexpr const char* kKnownToWait[] = {"libiomp5", "liburing"};  // and libgomp
 // Of larger objects only the name counts: reading them may mean reading them from disk.
 constexpr std::size_t kLargestText = 1 << 20;
 constexpr std::size_t kMostTextInAll = 8 << 20;
@@ -77,6 +77,7 @@ bool has_text(const dl_phdr_info* info) {
 }
 
 bool known_by_name(const dl_phdr_info* info) {
+  if (is_libgomp_name(info->dlpi_name)) return has_text(info);
   for (const char* name : kKnownToWait) {
     if (has_file_name(info->dlpi_name, name)) return has_text(info);
   }
