@@ -11,6 +11,7 @@
 
 #include "preload/trap.h"
 #include "preload/trap_signals.h"
+#include "preload/unshare.h"
 #include "preload/wait.h"
 #include "roost/roost.h"
 
@@ -80,7 +81,9 @@ void discard_own_signals() {
 void before_seccomp() {
   trap_give_up();
   never_reuse_for_this_thread();
-  if (self.record && in_managed_process() && !is_light()) roost_detach();
+  if (!self.record || !in_managed_process() || is_light()) return;
+  end_own_threads();  // under a filter, nothing can be done about them when it ends
+  roost_detach();
 }
 
 void before_prctl(int option) {

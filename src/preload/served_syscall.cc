@@ -175,7 +175,11 @@ bool serve_syscall(const SystemCall& s, long& result) {
     case SYS_exit:
       // Of this thread alone, and past libc: Roost hears no more of it.
       trap_thread_ends();
-      if (can_park() && in_managed_process()) thread_detach();
+      if (can_park() && in_managed_process()) {
+        // Else the process would end with the last of those, and with that one's status.
+        if (thread_ends_past_libc()) end_own_threads();
+        thread_detach();
+      }
       return false;
     case SYS_exit_group:
       stop_process();

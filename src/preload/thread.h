@@ -131,5 +131,8 @@ void thread_started();
 // Whether the calling thread was the last: it ends the process then (pthread_exit(3)), which the
 // kernel threads in the cache and the keeper would keep alive.
 bool thread_finished();
+// The calling thread ends past libc (SYS_exit), which counts it among the living from then on.
+// Whether it was the last.
+bool thread_ends_past_libc();
 
 }  // namespace roost

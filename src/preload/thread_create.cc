@@ -6,11 +6,13 @@
 #include <string.h>
 
 #include "base/loaded_object.h"
+#include "os/sys.h"
 #include "preload/blas.h"
 #include "preload/blas_calls.h"
 #include "preload/futex.h"
 #include "preload/inherit.h"
 #include "preload/library_threads.h"
+#include "preload/process.h"
 #include "preload/realtime.h"
 #include "preload/thread_cache.h"
 #include "preload/thread_end.h"
@@ -23,6 +25,7 @@ namespace roost {
 namespace {
 
 std::atomic<long> live_threads{0};
+std::atomic<long> ended_past_libc{0};  // and still counted there
 pthread_key_t end_key_value;
 std::atomic<std::size_t> default_generation{0};
 
@@ -297,11 +300,27 @@ int create_thread(pthread_t* handle, const pthread_attr_t* attr, void* (*start)(
 
 pthread_key_t end_key() { return end_key_value; }
 
-long program_threads() { return live_threads.load(std::memory_order_relaxed); }
+long program_threads() {
+  return live_threads.load(std::memory_order_seq_cst) -
+         ended_past_libc.load(std::memory_order_seq_cst);
+}
 
 void thread_started() { live_threads.fetch_add(1, std::memory_order_relaxed); }
 
-bool thread_finished() { return live_threads.fetch_sub(1, std::memory_order_acq_rel) == 1; }
+// Each first counts itself out: of two that end at once, one sees that it was the last.
+bool thread_finished() {
+  if (live_threads.fetch_sub(1, std::memory_order_seq_cst) == 1) return true;
+  if (program_threads() == 0) {
+    // Libc would not know it for the last, and run no exit handlers.
+    stop_process();
+    os::raw_syscall(SYS_exit_group, 0);
+  }
+  return false;
+}
+bool thread_ends_past_libc() {
+  if (this_thread()) ended_past_libc.fetch_add(1, std::memory_order_seq_cst);
+  return program_threads() == 0;
+}
 
 void threads_start() {
   create_end_key();
@@ -329,6 +348,7 @@ void threads_after_fork() {
   cache_after_fork();
   thread_images_after_fork();
   live_threads.store(1, std::memory_order_relaxed);
+  ended_past_libc.store(0, std::memory_order_relaxed);
   Thread* t = this_thread();
   reset_table(t);
   trap_after_fork();

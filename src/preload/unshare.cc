@@ -32,8 +32,7 @@ bool needs_single_thread(int flags) {
 
 void end_own_threads() {
   constexpr Nanoseconds kLongest = 2'000'000'000;
-  if (!runtime_active() || inside_roost() || !in_managed_process() || program_threads() != 1)
-    return;
+  if (!runtime_active() || inside_roost() || !in_managed_process() || program_threads() > 1) return;
   Nanoseconds until = os::now() + kLongest;
   keeper_want_end(true);
   while (!is_alone() && os::now() < until) {

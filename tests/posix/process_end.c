@@ -1,9 +1,12 @@
 // How processes with threads end: exit, _exit, quick_exit, abort, return from main and signals,
 // while other threads run, wait and hold locks.
+#include <linux/seccomp.h>
 #include <pthread.h>
 #include <semaphore.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
 
 #include "blocked.h"
 #include "child.h"
@@ -224,6 +227,51 @@ CASE(exit_while_threads_start_and_end) {
 }
 
 static void exit_at_once(void) { exit(300); }
+
+// Threads that end past libc, by the system call: the last one's status is the process's, and no
+// handler runs.
+static void* sleep_shortly(void* unused) {
+  usleep(20000);
+  return unused;
+}
+static void* sleep_and_end_by_call(void* unused) {
+  usleep(20000);
+  syscall(SYS_exit, 14);
+  return unused;
+}
+static void end_by_call_alone(void) { syscall(SYS_exit, 11); }
+static void end_by_call_after_others(void) {
+  pthread_t thread;
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_EQ(pthread_create(&thread, NULL, sleep_shortly, NULL), 0);
+    EXPECT_EQ(pthread_join(thread, NULL), 0);
+  }
+  syscall(SYS_exit, 12);
+}
+static void end_by_call_before_others(void) {
+  start(sleep_shortly);
+  syscall(SYS_exit, 13);
+}
+static void end_by_call_before_one_that_does(void) {
+  start(sleep_and_end_by_call);
+  syscall(SYS_exit, 13);
+}
+static void end_by_call_under_a_filter(void) {
+  pthread_t thread;
+  EXPECT_EQ(pthread_create(&thread, NULL, sleep_shortly, NULL), 0);
+  EXPECT_EQ(pthread_join(thread, NULL), 0);
+  EXPECT_EQ(prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT), 0);
+  syscall(SYS_exit, 15);
+}
+CASE(the_last_thread_that_ends_by_call_gives_the_status) {
+  for (int i = 0; i < 5; ++i) {
+    EXPECT_EQ(outcome_in_child(end_by_call_alone), 11);
+    EXPECT_EQ(outcome_in_child(end_by_call_after_others), 12);
+    EXPECT_EQ(outcome_in_child(end_by_call_before_others), 0);
+    EXPECT_EQ(outcome_in_child(end_by_call_before_one_that_does), 14);
+    EXPECT_EQ(outcome_in_child(end_by_call_under_a_filter), 15);
+  }
+}
 
 CASE(only_eight_bits_of_the_status_are_seen) {
   EXPECT_EQ(outcome_in_child(exit_at_once), 300 & 0xff);
