@@ -51,13 +51,22 @@ ProcessIndex process_of(const Segment& s, Party party) {
   return thread < s.header->n_threads ? s.threads[thread].process : kNoProcess;
 }
 
+// Records in use. The others' memory may never have been touched, and is not to be.
+template <class Visit>
+void for_each_record(Segment& s, Visit&& visit) {
+  for (ThreadIndex word = 0; word * 64 < s.header->n_threads; ++word) {
+    std::uint64_t used = s.thread_bits[word].load(std::memory_order_relaxed);
+    for (; used; used &= used - 1)
+      visit(word * 64 + static_cast<ThreadIndex>(__builtin_ctzll(used)));
+  }
+}
+
 void free_records_of(Segment& s, ProcessIndex dead) {
-  for (ThreadIndex i = 0; i < s.header->n_threads; ++i) {
-    if (!(s.thread_bits[i / 64].load(std::memory_order_relaxed) >> (i % 64) & 1)) continue;
+  for_each_record(s, [&](ThreadIndex i) {
     // One that somebody is just taking is FREE still, and names the process that had it before.
     State state = state_of(s.threads[i].state.load(std::memory_order_acquire));
     if (state != State::free && s.threads[i].process == dead) segment_free_thread(s, i);
-  }
+  });
 }
 
 void retire_slot(Segment& s, ProcessSlot<RealWorld>& slot) {
@@ -190,9 +199,10 @@ void watch_cores(Segment& s) {
 void begin_to_watch(Segment& s) {
   contention_begin(s);
   at_large = {};
-  for (ThreadIndex i = 0; i < s.header->n_threads; ++i) {
-    if (is_at_large(s.threads[i].state.load(std::memory_order_relaxed))) at_large.add(i, os::now());
-  }
+  for_each_record(s, [](ThreadIndex i) {
+    if (is_at_large(segment->threads[i].state.load(std::memory_order_relaxed)))
+      at_large.add(i, os::now());
+  });
 }
 
 bool own_threads_wait() {
