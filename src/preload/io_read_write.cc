@@ -5,11 +5,15 @@
 // is what libc's own call would have returned. Everything else is asked with poll; files not at
 // all.
 #include <limits.h>
+#include <poll.h>
+#include <string.h>
 #include <sys/eventfd.h>
 #include <sys/random.h>
 #include <sys/sendfile.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
+
+#include <algorithm>
 
 #include "preload/blocking.h"
 #include "preload/socket_attempt.h"
@@ -24,6 +28,7 @@ ROOST_BEHIND(ssize_t, writev, int, const iovec*, int)
 ROOST_BEHIND(ssize_t, preadv2, int, const iovec*, int, off64_t, int)
 ROOST_BEHIND(ssize_t, pwritev2, int, const iovec*, int, off64_t, int)
 ROOST_BEHIND(ssize_t, __read_chk, int, void*, size_t, size_t)
+ROOST_BEHIND(int, poll, pollfd*, nfds_t, int)
 ROOST_BEHIND(int, eventfd_read, int, eventfd_t*)
 ROOST_BEHIND(ssize_t, splice, int, off64_t*, int, off64_t*, size_t, unsigned)
 ROOST_BEHIND(ssize_t, tee, int, int, size_t, unsigned)
@@ -95,39 +100,36 @@ ssize_t readv_or_wait(int fd, const iovec* parts, int count, const Call& call) {
       fd, [&] { return may_wait(fd, POLLIN); }, call);
 }
 
-// Writes to a pipe. `rest(written)` is libc's call for what is left.
-template <class Rest>
-ssize_t pipe_write(int fd, long written, size_t bytes, const Rest& rest) {
-  if (written >= 0 && static_cast<size_t>(written) >= bytes) return written;
-  if (written < 0) written = 0;
-  ssize_t more = wait_on(fd, [&] { return rest(static_cast<size_t>(written)); });
-  if (more >= 0) return written + more;
-  return written ? written : more;
+// The rest of a write to a pipe that has taken `done` of `bytes`; `attempt(done)` goes on without
+// waiting. A signal ends it with what was written, whatever its handler's SA_RESTART, as in the
+// kernel: so it waits by poll, which is never restarted.
+template <class Attempt>
+ssize_t write_rest(int fd, size_t done, size_t bytes, const Attempt& attempt) {
+  return wait_on(fd, [&] {
+    while (done < bytes) {
+      pollfd room{fd, POLLOUT, 0};
+      if (real_poll(&room, 1, -1) < 0) break;
+      long written = attempt(done);
+      if (written > 0) done += static_cast<size_t>(written);
+      if (written < 0 && written != -EAGAIN) break;  // the next call says why
+    }
+    return static_cast<ssize_t>(done);
+  });
 }
 
-// What is left of a vector after its first `done` bytes, a few parts at a time: the caller's stack
-// may be a signal handler's.
-ssize_t write_rest(int fd, const iovec* parts, int count, size_t done) {
+// Without waiting, what is left of a vector after its first `done` bytes, a few parts at a time:
+// the caller's stack may be a signal handler's.
+long attempt_rest(int fd, const iovec* parts, int count, size_t done) {
   constexpr int kBatch = 16;
-  ssize_t total = 0;
-  for (int i = 0; i < count;) {
-    iovec left[kBatch];
-    int n = 0;
-    ssize_t bytes = 0;
-    for (; i < count && n < kBatch; ++i) {
-      size_t skip = done < parts[i].iov_len ? done : parts[i].iov_len;
-      done -= skip;
-      if (parts[i].iov_len == skip) continue;
-      left[n] = {static_cast<char*>(parts[i].iov_base) + skip, parts[i].iov_len - skip};
-      bytes += static_cast<ssize_t>(left[n++].iov_len);
-    }
-    if (n == 0) break;
-    ssize_t written = real_writev(fd, left, n);
-    if (written < 0) return total ? total : written;
-    total += written;
-    if (written < bytes) break;
+  iovec left[kBatch];
+  int n = 0;
+  for (int i = 0; i < count && n < kBatch; ++i) {
+    size_t skip = std::min(done, parts[i].iov_len);
+    done -= skip;
+    if (parts[i].iov_len == skip) continue;
+    left[n++] = {static_cast<char*>(parts[i].iov_base) + skip, parts[i].iov_len - skip};
   }
-  return total;
+  return attempt_vector(Way::out, fd, left, n);
 }
 
 template <class Call>
@@ -142,8 +144,32 @@ ssize_t writev_or_wait(int fd, const iovec* parts, int count, const Call& call) 
   // The kernel has read the vector, so it can be read here.
   size_t bytes = 0;
   for (int i = 0; i < count; ++i) bytes += parts[i].iov_len;
-  return pipe_write(fd, written, bytes,
-                    [&](size_t done) { return write_rest(fd, parts, count, done); });
+  auto done = static_cast<size_t>(written);
+  return done >= bytes ? written : write_rest(fd, done, bytes, [&](size_t taken) {
+    return attempt_rest(fd, parts, count, taken);
+  });
+}
+
+// Writes to an eventfd wait until its count is read where that would pass 2^64 - 2: so none is
+// asked before a value has been written with which counts come near. Other anonymous descriptors
+// are not written to.
+std::atomic<bool> large_values_written{false};
+
+void note_value_written(const void* buffer, ssize_t written) {
+  std::uint64_t value;
+  if (written != sizeof value) return;
+  memcpy(&value, buffer, sizeof value);
+  if (value >> 62) large_values_written.store(true, std::memory_order_relaxed);
+}
+
+template <class Call>
+ssize_t write_anonymous(int fd, const void* buffer, const Call& call) {
+  ssize_t written = call_or_wait(
+      fd,
+      [&] { return large_values_written.load(std::memory_order_relaxed) && may_wait(fd, POLLOUT); },
+      call, true);
+  note_value_written(buffer, written);
+  return written;
 }
 
 // Both ends of a call that moves bytes between descriptors.
@@ -175,16 +201,19 @@ ROOST_EXPORT ssize_t write(int fd, const void* buffer, size_t bytes) {
   Kind kind = can_park() ? kind_of(fd) : Kind::instant;
   if (kind == Kind::socket && can_try_to_send(bytes))
     return send_or_wait(fd, buffer, bytes, 0, call);
+  if (kind == Kind::anonymous) return write_anonymous(fd, buffer, call);
   if (kind != Kind::pipe)
     return call_or_wait(
         fd, [&] { return sending_may_wait(fd, bytes); }, call, true);
+  auto attempt = [&](size_t done) {
+    iovec part{const_cast<char*>(static_cast<const char*>(buffer)) + done, bytes - done};
+    return attempt_vector(Way::out, fd, &part, 1);
+  };
   test_cancel();
-  iovec part{const_cast<void*>(buffer), bytes};
-  long written = judge(fd, attempt_vector(Way::out, fd, &part, 1));
-  if (written < 0 && written != kWouldWait) return as_libc(written);
-  return pipe_write(fd, written, bytes, [&](size_t done) {
-    return real_write(fd, static_cast<const char*>(buffer) + done, bytes - done);
-  });
+  long written = judge(fd, attempt(0));
+  if (written == kWouldWait) return wait_on(fd, call);
+  if (written < 0 || static_cast<size_t>(written) >= bytes) return as_libc(written);
+  return write_rest(fd, static_cast<size_t>(written), bytes, attempt);
 }
 ROOST_ALSO(ssize_t, __write, write, int, const void*, size_t);
 ROOST_FOR_LIBC(ssize_t, write, (int fd, const void* buffer, size_t bytes), (fd, buffer, bytes))

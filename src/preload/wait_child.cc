@@ -23,7 +23,7 @@ pid_t wait_for(pid_t pid, int* status, int options, rusage* usage) {
 ROOST_EXPORT pid_t wait4(pid_t pid, int* status, int options, rusage* usage) noexcept {
   return wait_for(pid, status, options, usage);
 }
-ROOST_FOR_LIBC(pid_t, wait4, (pid_t pid, int* status, int options, rusage* usage),
+ROOST_FOR_LIBC(pid_t, wait4, (pid_t pid, int* status, int options, rusage* usage) noexcept,
                (pid, status, options, usage))
 ROOST_EXPORT pid_t wait3(int* status, int options, rusage* usage) noexcept {
   return wait_for(-1, status, options, usage);

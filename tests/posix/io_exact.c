@@ -15,6 +15,7 @@
 #include <sys/uio.h>
 #include <sys/wait.h>
 
+#include "blocked.h"
 #include "deadline.h"
 #include "expect.h"
 
@@ -82,7 +83,10 @@ CASE(nonblocking_descriptors_never_wait) {
   }
 }
 
+// Not before the reader waits: the kernel leaves one asleep that has taken less than the mark.
+static pid_t reader;
 static void* write_slowly(void* text) {
+  wait_until_blocked(&reader);
   for (const char* c = text; *c; ++c) {
     usleep(1000);
     EXPECT_EQ(write(ends[1], c, 1), 1);
@@ -105,6 +109,7 @@ CASE(a_low_water_mark_is_waited_for) {
   EXPECT_EQ(setsockopt(ends[0], SOL_SOCKET, SO_RCVLOWAT, &mark, sizeof mark), 0);
   pthread_t thread;
   EXPECT_EQ(pthread_create(&thread, NULL, write_slowly, "abcd"), 0);
+  about_to_block(&reader);
   EXPECT_EQ(recv(ends[0], buffer, 100, 0), 4);
   EXPECT_EQ(pthread_join(thread, NULL), 0);
   close(tcp);
@@ -148,6 +153,38 @@ CASE(a_write_waits_until_all_is_taken) {
     }
     EXPECT_EQ(pthread_join(thread, NULL), 0);
     close_both();
+  }
+}
+
+static void count(int signal) { (void)signal; }
+static void* interrupt_writer(void* writer) {
+  int taken;
+  do {
+    usleep(1000);
+    EXPECT_EQ(ioctl(ends[0], FIONREAD, &taken), 0);
+  } while (taken < PAGE);
+  usleep(5000);
+  EXPECT_EQ(pthread_kill(*(pthread_t*)writer, SIGUSR1), 0);
+  return writer;
+}
+// However the signal's action is set: what was taken is a result.
+CASE(a_signal_ends_a_write_that_was_taken_in_part) {
+  for (int vectors = 0; vectors < 2; ++vectors) {
+    for (int restarts = 0; restarts < 2; ++restarts) {
+      struct sigaction action = {.sa_handler = count, .sa_flags = restarts ? SA_RESTART : 0};
+      EXPECT_EQ(sigaction(SIGUSR1, &action, NULL), 0);
+      open_pipe();
+      pthread_t self = pthread_self(), other;
+      EXPECT_EQ(pthread_create(&other, NULL, interrupt_writer, &self), 0);
+      struct iovec parts[2] = {{buffer, MUCH / 2}, {buffer + MUCH / 2, MUCH / 2}};
+      ssize_t written = vectors ? writev(ends[1], parts, 2) : write(ends[1], buffer, MUCH);
+      EXPECT(written >= PAGE && written < MUCH);
+      EXPECT_EQ(pthread_join(other, NULL), 0);
+      int taken;
+      EXPECT_EQ(ioctl(ends[0], FIONREAD, &taken), 0);
+      EXPECT_EQ(taken, written);
+      close_both();
+    }
   }
 }
 

@@ -189,6 +189,19 @@ static long do_eventfd_read(void) {
   int result = eventfd_read(waiter, &value);
   return result == 0 ? (long)value : result;
 }
+// The count is as large as it can be.
+static void make_full_event(void) {
+  make_event();
+  EXPECT_EQ(eventfd_write(waiter, UINT64_MAX - 1), 0);
+}
+static long do_event_write(void) {
+  uint64_t value = 1;
+  return write(waiter, &value, sizeof value);
+}
+static void take_event(void) {
+  eventfd_t value;
+  EXPECT_EQ(eventfd_read(peer, &value), 0);
+}
 static void put_event(void) { EXPECT_EQ(eventfd_write(peer, 7), 0); }
 
 static void make_timer(void) { waiter = timerfd_create(CLOCK_MONOTONIC, 0), peer = dup(waiter); }
@@ -446,6 +459,7 @@ static const struct wait {
     {"pselect", make_pipe, do_pselect, put_byte, close_all, 1, ENDS, 1},
     {"epoll_wait", make_epoll, do_epoll_wait, put_byte, close_all, 1, ENDS, 1},
     {"epoll_pwait", make_epoll, do_epoll_pwait, put_byte, close_all, 1, ENDS, 1},
+    {"write to an eventfd", make_full_event, do_event_write, take_event, close_all, 8, RESTARTS, 1},
     {"eventfd_read", make_event, do_eventfd_read, put_event, close_all, 7, RESTARTS, 1},
     {"accept", make_listener, do_accept, connect_to_it, close_all, 1, RESTARTS, 1},
     {"accept4", make_listener, do_accept4, connect_to_it, close_all, 1, RESTARTS, 1},
