@@ -14,7 +14,8 @@ namespace {
 
 constexpr Nanoseconds kMillisecond = 1'000'000;
 constexpr int kForEver = 0x7fff'ffff;
-constexpr int kThroughput = 3;  // library_throughput: threads wait for a while, then sleep
+enum LibraryKind { kSerial = 1, kTurnaround = 2, kThroughput = 3 };  // library_serial ...
+constinit std::atomic<int> kind_of_library{kThroughput};
 
 int blocktime() {
   const Settings& set = settings();
@@ -120,18 +121,22 @@ ROOST_EXPORT int kmp_get_stacksize() {
 }
 ROOST_EXPORT int kmp_get_stacksize_() { return kmp_get_stacksize(); }
 
-// How threads wait is KMP_BLOCKTIME's, and regions are never made serial.
-ROOST_EXPORT int kmp_get_library() { return kThroughput; }
-ROOST_EXPORT int kmp_get_library_() { return kThroughput; }
-ROOST_EXPORT void kmp_set_library(int) {}
-ROOST_EXPORT void kmp_set_library_(const int*) {}
-ROOST_EXPORT void kmpc_set_library(int) {}
-ROOST_EXPORT void kmp_set_library_serial() { omp_set_num_threads(1); }
-ROOST_EXPORT void kmp_set_library_serial_() { omp_set_num_threads(1); }
-ROOST_EXPORT void kmp_set_library_turnaround() {}
-ROOST_EXPORT void kmp_set_library_turnaround_() {}
-ROOST_EXPORT void kmp_set_library_throughput() {}
-ROOST_EXPORT void kmp_set_library_throughput_() {}
+// How threads wait is KMP_BLOCKTIME's; serial gives regions one member, as LLVM's.
+ROOST_EXPORT int kmp_get_library() { return kind_of_library.load(std::memory_order_relaxed); }
+ROOST_EXPORT int kmp_get_library_() { return kmp_get_library(); }
+ROOST_EXPORT void kmp_set_library(int kind) {
+  if (kind < kSerial || kind > kThroughput) return;
+  kind_of_library.store(kind, std::memory_order_relaxed);
+  if (kind == kSerial) omp_set_num_threads(1);
+}
+ROOST_EXPORT void kmp_set_library_(const int* kind) { kmp_set_library(*kind); }
+ROOST_EXPORT void kmpc_set_library(int kind) { kmp_set_library(kind); }
+ROOST_EXPORT void kmp_set_library_serial() { kmp_set_library(kSerial); }
+ROOST_EXPORT void kmp_set_library_serial_() { kmp_set_library(kSerial); }
+ROOST_EXPORT void kmp_set_library_turnaround() { kmp_set_library(kTurnaround); }
+ROOST_EXPORT void kmp_set_library_turnaround_() { kmp_set_library(kTurnaround); }
+ROOST_EXPORT void kmp_set_library_throughput() { kmp_set_library(kThroughput); }
+ROOST_EXPORT void kmp_set_library_throughput_() { kmp_set_library(kThroughput); }
 ROOST_EXPORT void kmp_set_defaults(const char* list) { set_defaults(list, strlen(list)); }
 ROOST_EXPORT void kmp_set_defaults_(const char* list, int length) {
   set_defaults(list, static_cast<std::size_t>(length));

@@ -107,6 +107,12 @@ void read_threads(Settings& set) {
       !read_integer("KMP_DEVICE_THREAD_LIMIT", 1, kPositive, icvs.thread_limit)) {
     read_integer("KMP_ALL_THREADS", 1, kPositive, icvs.thread_limit);
   }
+  read_value("KMP_LIBRARY", "serial, turnaround or throughput", [&](const char* text) {
+    int index = 0;
+    if (!parse::word(text, "serial\0turnaround\0throughput\0", index)) return false;
+    if (index == 0) icvs.thread_limit = 1;
+    return true;
+  });
   read_boolean("OMP_DYNAMIC", icvs.dynamic);
   bool nested = true;
   if (read_boolean("OMP_NESTED", nested) && !nested) icvs.max_active_levels = 1;
@@ -263,8 +269,9 @@ void read_rest(Settings& set) {
              [&](const char* text) {
                parse::AllocatorValue value;
                if (!parse::allocator(text, value)) return false;
-               set.initial.allocator = value.allocator ? value.allocator : make_allocator(value);
-               return set.initial.allocator != 0;
+               AllocatorHandle made = value.allocator ? value.allocator : make_allocator(value);
+               if (made) set.initial.allocator = made;
+               return made != 0;
              });
   read_value("OMP_TOOL", "enabled or disabled", [&](const char* text) {
     int index = 0;
