@@ -6,6 +6,7 @@
 // wait for is in nodes, which outlive tasks and are counted.
 #include "omp/task_depend.h"
 
+#include "omp/depend_counts.h"
 #include "omp/task_memory.h"
 #include "omp/task_pool.h"
 #include "ult/spin_lock.h"
@@ -25,30 +26,20 @@ static_assert(sizeof(NodeList) == 64);
 }  // namespace
 
 // What a task waits for, and what waits for it.
-struct DependNode {
-  std::atomic<std::uint32_t> uses;    // sets and predecessors' lists it is in, and its task
-  std::atomic<std::uint32_t> awaits;  // tasks it waits for, and one while it is being set up
-  ult::SpinLock lock;
-  bool complete;         // by `lock`
-  NodeList* successors;  // by `lock`
-  ExplicitTask* task;    // null: somebody waits in `waiter`
-  Task* waiter;
+struct DependNode : DependCounts<RealWorld, ult::SpinLock, NodeList*> {
+  ExplicitTask* task = nullptr;  // null: somebody waits in `waiter`
+  Task* waiter = nullptr;
 };
 
 namespace {
 
 void release_node(DependNode* node) {
-  if (node->uses.fetch_sub(1, std::memory_order_acq_rel) == 1) give_others(node, sizeof *node);
+  if (node->drop()) give_others(node, sizeof *node);
 }
 
 DependNode* new_node(ExplicitTask* task, Task* waiter) {
   auto* node = take_others<DependNode>();
   new (node) DependNode;
-  node->uses.store(1, std::memory_order_relaxed);
-  node->awaits.store(1, std::memory_order_relaxed);
-  node->lock.reset();
-  node->complete = false;
-  node->successors = nullptr;
   node->task = task;
   node->waiter = waiter;
   return node;
@@ -77,18 +68,11 @@ void consume(NodeList*& list, Each&& each) {
 // Has `later` wait for `earlier`, unless that is complete.
 void put_before(DependNode* earlier, DependNode* later) {
   if (earlier == later) return;
-  ult::SpinGuard guard(earlier->lock);
-  if (earlier->complete) return;
-  later->uses.fetch_add(1, std::memory_order_relaxed);
-  later->awaits.fetch_add(1, std::memory_order_relaxed);
-  // Under the lock the earlier task cannot go.
-  if (earlier->task && later->task) ompt::depends(*earlier->task, *later->task);
-  add(earlier->successors, later);
-}
-
-bool is_complete(DependNode* node) {
-  ult::SpinGuard guard(node->lock);
-  return node->complete;
+  earlier->put_before(*later, [&](NodeList*& successors) {
+    // Under the lock the earlier task cannot go.
+    if (earlier->task && later->task) ompt::depends(*earlier->task, *later->task);
+    add(successors, later);
+  });
 }
 
 struct NodeSet {
@@ -101,7 +85,7 @@ struct NodeSet {
       prune();
       look_at = 2 * count + 16;
     }
-    node->uses.fetch_add(1, std::memory_order_relaxed);
+    node->hold();
     add(list, node);
     ++count;
   }
@@ -110,7 +94,7 @@ struct NodeSet {
     list = nullptr;
     count = 0;
     consume(old, [&](DependNode* node) {
-      if (is_complete(node)) {
+      if (node->is_complete()) {
         release_node(node);
       } else {
         add(list, node);
@@ -256,7 +240,7 @@ void remember(DependTable& table, const Dependence& dependence, DependNode* node
   if (dependence.all_memory) {
     clear(table);
     if (table.all) release_node(table.all);
-    node->uses.fetch_add(1, std::memory_order_relaxed);
+    node->hold();
     table.all = node;
     return;
   }
@@ -269,12 +253,6 @@ void remember(DependTable& table, const Dependence& dependence, DependNode* node
     entry.kind = dependence.kind;
   }
   entry.latest.insert(node);
-}
-
-// The setting up is over. True if the node waits for nothing.
-bool let_go(DependNode* node) {
-  // [depend-1] What the tasks before it did is visible to who takes the last one away.
-  return node->awaits.fetch_sub(1, std::memory_order_seq_cst) == 1;
 }
 
 }  // namespace
@@ -294,7 +272,7 @@ bool enter_dependences(Member& member, ExplicitTask& task, const Dependences& de
     remember(table, dependence, node);
     if (dependence.all_memory) break;  // it covers the rest
   }
-  return let_go(node);
+  return node->let_go();
 }
 
 void wait_for_dependences(Member& member, const Dependences& dependences) {
@@ -303,8 +281,8 @@ void wait_for_dependences(Member& member, const Dependences& dependences) {
   DependNode* node = new_node(nullptr, &current);
   for (std::size_t i = 0, n = dependences.count(); i < n; ++i)
     await(*current.depends, dependences.at(i), node);
-  if (!let_go(node)) {
-    wait_in_task(member, [&] { return !node->awaits.load(std::memory_order_seq_cst); });
+  if (!node->let_go()) {
+    wait_in_task(member, [&] { return !node->waits(); });
   }
   ult::happens_after(&current);
   release_node(node);
@@ -312,16 +290,10 @@ void wait_for_dependences(Member& member, const Dependences& dependences) {
 
 void release_dependents(ExplicitTask& task, Member* executor) {
   DependNode* node = task.node;
-  NodeList* successors;
-  {
-    ult::SpinGuard guard(node->lock);
-    node->complete = true;
-    successors = node->successors;
-    node->successors = nullptr;
-  }
+  NodeList* successors = node->finish();
   consume(successors, [&](DependNode* later) {
     Task* waiter = later->waiter;
-    if (let_go(later)) {
+    if (later->let_go()) {
       if (!later->task) {
         waiter->childless.wake_all();
       } else if (!executor || executor->team != later->task->team ||
