@@ -3,6 +3,8 @@
 #pragma once
 
 #include <fcntl.h>
+#include <linux/aio_abi.h>
+#include <linux/io_uring.h>
 #include <mqueue.h>
 #include <poll.h>
 #include <pthread.h>
@@ -12,6 +14,7 @@
 #include <sys/eventfd.h>
 #include <sys/file.h>
 #include <sys/ipc.h>
+#include <sys/mman.h>
 #include <sys/msg.h>
 #include <sys/select.h>
 #include <sys/sem.h>
@@ -181,6 +184,60 @@ static long do_epoll_wait(void) {
 static long do_epoll_pwait(void) {
   struct epoll_event events[4];
   return epoll_pwait(third, events, 4, 300000, NULL);
+}
+
+static long do_epoll_pwait2(void) {
+  struct epoll_event event;
+  struct timespec time = {300, 0};
+  return syscall(SYS_epoll_pwait2, third, &event, 1, &time, NULL, 0);
+}
+
+// Libc has no functions for these.
+static aio_context_t aio;
+static void make_aio(void) {
+  make_pipe();
+  aio = 0;
+  EXPECT_EQ(syscall(SYS_io_setup, 4, &aio), 0);
+  static struct iocb request, *requests[1] = {&request};
+  memset(&request, 0, sizeof request);
+  request.aio_fildes = (uint32_t)waiter;
+  request.aio_lio_opcode = IOCB_CMD_POLL;
+  request.aio_buf = POLLIN;
+  EXPECT_EQ(syscall(SYS_io_submit, aio, 1, requests), 1);
+}
+static long do_io_getevents(void) {
+  struct io_event event;
+  return syscall(SYS_io_getevents, aio, 1, 1, &event, NULL);
+}
+static void close_aio(void) {
+  syscall(SYS_io_destroy, aio);
+  close_all();
+}
+static void make_uring(void) {
+  static struct io_uring_params ring;
+  memset(&ring, 0, sizeof ring);
+  make_pipe();
+  third = (int)syscall(SYS_io_uring_setup, 2, &ring);
+  EXPECT(third >= 0);
+  size_t bytes = ring.sq_off.array + ring.sq_entries * sizeof(unsigned);
+  int access = PROT_READ | PROT_WRITE;
+  char* queue = mmap(NULL, bytes, access, MAP_SHARED, third, IORING_OFF_SQ_RING);
+  struct io_uring_sqe* entry =
+      mmap(NULL, ring.sq_entries * sizeof *entry, access, MAP_SHARED, third, IORING_OFF_SQES);
+  EXPECT(queue != MAP_FAILED && entry != MAP_FAILED);
+  memset(entry, 0, sizeof *entry);
+  entry->opcode = IORING_OP_READ;
+  entry->fd = waiter;
+  entry->addr = (uintptr_t)big;
+  entry->len = 1;
+  *(unsigned*)(queue + ring.sq_off.array) = 0;
+  __atomic_store_n((unsigned*)(queue + ring.sq_off.tail), 1, __ATOMIC_RELEASE);
+  EXPECT_EQ(syscall(SYS_io_uring_enter, third, 1, 0, 0, NULL, 0), 1);
+  munmap(entry, ring.sq_entries * sizeof *entry);
+  munmap(queue, bytes);
+}
+static long do_uring(void) {
+  return syscall(SYS_io_uring_enter, third, 0, 1, IORING_ENTER_GETEVENTS, NULL, 0);
 }
 
 static void make_event(void) { waiter = eventfd(0, 0), peer = dup(waiter); }
@@ -459,6 +516,9 @@ static const struct wait {
     {"pselect", make_pipe, do_pselect, put_byte, close_all, 1, ENDS, 1},
     {"epoll_wait", make_epoll, do_epoll_wait, put_byte, close_all, 1, ENDS, 1},
     {"epoll_pwait", make_epoll, do_epoll_pwait, put_byte, close_all, 1, ENDS, 1},
+    {"epoll_pwait2", make_epoll, do_epoll_pwait2, put_byte, close_all, 1, ENDS, 0},
+    {"io_getevents", make_aio, do_io_getevents, put_byte, close_aio, 1, ENDS, 0},
+    {"io_uring_enter", make_uring, do_uring, put_byte, close_all, 0, ENDS, 0},
     {"write to an eventfd", make_full_event, do_event_write, take_event, close_all, 8, RESTARTS, 1},
     {"eventfd_read", make_event, do_eventfd_read, put_event, close_all, 7, RESTARTS, 1},
     {"accept", make_listener, do_accept, connect_to_it, close_all, 1, RESTARTS, 1},
