@@ -58,6 +58,7 @@ class Watchdog {
     std::uint32_t passes;
     Asked asked;             // the owner, since it last passed a scheduling point
     Nanoseconds last_moved;  // when that was seen
+    Nanoseconds asked_beside;
   };
 
   template <class Hands>
@@ -72,6 +73,7 @@ class Watchdog {
       return;
     }
     if (!hands.find_owner(core)) return;
+    if (waiting_since_ == 0) return ask_beside(hands, core, now);
     bool sleeps = hands.sleeps(core);
     if (!sleeps) {
       bool over = now - std::max(it.last_moved, waiting_since_) >= patience;
@@ -84,10 +86,19 @@ class Watchdog {
       }
       if (!over) return;
     }
-    if (waiting_since_ == 0) return;  // nobody would get the core
     if (hands.passes(core) != passes) return;
     if (sleeps && hands.wake(core)) return;
     hands.take(core, sleeps);
+  }
+
+  // An owner whose core nobody would get, beside threads at large.
+  template <class Hands>
+  void ask_beside(Hands& hands, CoreIndex core, Nanoseconds now) {
+    constexpr Nanoseconds kPause = 64'000'000;
+    Core& it = cores_[core];
+    if (it.asked != Asked::no && now - it.asked_beside < kPause) return;
+    it.asked_beside = now;
+    if (!hands.sleeps(core)) it.asked = hands.ask(core) ? Asked::yes : Asked::cannot_be;
   }
 
   Core cores_[1024];
