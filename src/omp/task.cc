@@ -199,8 +199,7 @@ void submit_task(Member& member, ExplicitTask& task, const Dependences* dependen
   }
   ++deque.inlined;
   run_body(member, task);
-  --deque.inlined;
-  deque.grain.executed();
+  if (--deque.inlined == 0) deque.grain.executed();
   uncounted_body_is_over(task, member);
 }
 

@@ -39,12 +39,20 @@ class TaskGrainBy {
       if (told - heard_ < needed_) return false;
       left_ = count_;
     }
+    timed_ = true;
     began_ = kNow();
     return true;
   }
-  // By the member, after it has executed one at once.
+  // By the member, after it has executed a task at once, for whatever reason, and within no other.
   void executed() {
-    if (!left_) return;
+    if (__builtin_expect(timed_, 0)) judge();
+  }
+  // By thieves, of a member whose tasks were short many times in a row.
+  void tell() { told_.fetch_add(1, std::memory_order_relaxed); }
+
+ private:
+  void judge() {
+    timed_ = false;
     std::uint64_t body = kNow() - began_;
     if (body > kLong) {
       left_ = 0;
@@ -61,10 +69,7 @@ class TaskGrainBy {
     }
     heard_ = told_.load(std::memory_order_relaxed);
   }
-  // By thieves, of a member whose tasks were short many times in a row.
-  void tell() { told_.fetch_add(1, std::memory_order_relaxed); }
 
- private:
   static constexpr std::uint32_t kRowOfEach = 64;                    // tasks
   static constexpr std::uint32_t kFirst = 256, kMost = 1 << 16;      // tasks
   static constexpr std::uint32_t kMostNeeded = 1 << 20;              // tellings
@@ -72,6 +77,7 @@ class TaskGrainBy {
   static constexpr std::int64_t kSaved = 500, kMostSaved = 1 << 26;  // ticks
 
   // The member's own.
+  bool timed_ = false;      // it has begun to execute one
   std::uint32_t row_ = 0;   // tasks it has created since it last waited
   std::uint32_t left_ = 0;  // tasks still to be executed at once
   std::uint32_t count_ = kFirst;

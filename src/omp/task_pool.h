@@ -74,7 +74,7 @@ inline bool runs_in_place(Member& member) {
   const Team& team = *member.team;
   if (team.size == 1) return !team.level || deque->inlined < kDeepestInline;
   // Not on top of another one: what that creates is queued, and others can help with it.
-  bool at_once = (!deque->inlined && deque->grain.fine(team.size)) || deque->tasks.full();
+  bool at_once = deque->tasks.full() || (!deque->inlined && deque->grain.fine(team.size));
   return at_once && settings().task_throttling;
 }
 
@@ -100,8 +100,7 @@ inline ExplicitTask& begin_in_place(Member& member) {
 }
 inline void end_in_place(Member& member, ExplicitTask& task) {
   TaskDeque& deque = *member.deque;
-  --deque.inlined;
-  deque.grain.executed();
+  if (--deque.inlined == 0) deque.grain.executed();
   member.task = task.parent;
   // [task-2] in omp/task.cc.
   bool clean =
