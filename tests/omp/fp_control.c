@@ -8,11 +8,11 @@
 static const int modes[] = {FE_TONEAREST, FE_DOWNWARD, FE_UPWARD, FE_TOWARDZERO};
 
 // 1/3 as the SSE unit and the x87 unit round it.
-static double third(void) {
+__attribute__((noinline)) static double third(void) {
   volatile double one = 1, three = 3;
   return one / three;
 }
-static long double long_third(void) {
+__attribute__((noinline)) static long double long_third(void) {
   volatile long double one = 1, three = 3;
   return one / three;
 }
