@@ -2,10 +2,10 @@
 // where the pieces of its calls are crews (preload/blas_calls.h).
 //
 // OpenBLAS for OpenMP counts the calls that are in gemm (from 0.3.22 on, driver/level3/
-// level3_thread.c). Who comes last among those that may be in, one alone as distributions build it,
-// keeps the lock through which all come, and who leaves it first gives it back. The count is kept
-// under another lock. So the former may be given back at any time in between, by the one who has
-// kept it: those who come then are counted, and go on.
+// level3_thread.c), and lets so many in, one as distributions build it. The last that may be in
+// keeps the lock through which all come, and the first to leave gives it back. The count has a lock
+// of its own. So the former may be given back at any time in between, by the one who has kept it:
+// those who come then are counted, and go on.
 #pragma once
 
 #include <atomic>
@@ -15,7 +15,7 @@
 
 namespace roost::omp {
 
-// Where such locks are: in these libraries and, as they are many, what lies between.
+// Where such locks are: from the first such library's begin to the last one's end.
 struct CallLockRange {
   std::uintptr_t begin, end;
 };

@@ -82,8 +82,10 @@ void before_seccomp() {
   trap_give_up();
   never_reuse_for_this_thread();
   if (!self.record || !in_managed_process() || is_light()) return;
-  end_own_threads();  // under a filter, nothing can be done about them when it ends
+  bool alone = program_threads() == 1;
   roost_detach();
+  // Under a filter, nothing can be done about them when it ends.
+  if (alone) end_own_threads_after_detach();
 }
 
 void before_prctl(int option) {

@@ -176,9 +176,10 @@ bool serve_syscall(const SystemCall& s, long& result) {
       // Of this thread alone, and past libc: Roost hears no more of it.
       trap_thread_ends();
       if (can_park() && in_managed_process()) {
-        // Else the process would end with the last of those, and with that one's status.
-        if (thread_ends_past_libc()) end_own_threads();
+        bool last = thread_ends_past_libc();
         thread_detach();
+        // Else the process would end with the last of those, and with that one's status.
+        if (last) end_own_threads_after_detach();
       }
       return false;
     case SYS_exit_group:

@@ -14,14 +14,30 @@
 namespace roost {
 namespace {
 
+// A first thread that has ended before the others is still listed.
 bool is_alone() {
   struct stat tasks;
-  return stat("/proc/self/task", &tasks) == 0 && tasks.st_nlink == 3;
+  if (stat("/proc/self/task", &tasks) != 0) return false;
+  pid_t pid = os::getpid();
+  bool first_ended = os::gettid() != pid && os::thread_run_state(pid, pid) == 'Z';
+  return tasks.st_nlink == (first_ended ? 4 : 3);
 }
 
 void sleep_a_moment() {
   timespec moment{0, 500'000};
   without_core([&] { return real::nanosleep(&moment, nullptr); });
+}
+
+template <class Sleep>
+void await_end_of_own_threads(const Sleep& sleep) {
+  constexpr Nanoseconds kLongest = 2'000'000'000;
+  Nanoseconds until = os::now() + kLongest;
+  keeper_want_end(true);
+  while (!is_alone() && os::now() < until) {
+    cache_end_all();
+    sleep();
+  }
+  keeper_want_end(false);
 }
 
 }  // namespace
@@ -31,15 +47,12 @@ bool needs_single_thread(int flags) {
 }
 
 void end_own_threads() {
-  constexpr Nanoseconds kLongest = 2'000'000'000;
   if (!runtime_active() || inside_roost() || !in_managed_process() || program_threads() > 1) return;
-  Nanoseconds until = os::now() + kLongest;
-  keeper_want_end(true);
-  while (!is_alone() && os::now() < until) {
-    cache_end_all();
-    sleep_a_moment();
-  }
-  keeper_want_end(false);
+  await_end_of_own_threads(sleep_a_moment);
+}
+
+void end_own_threads_after_detach() {
+  await_end_of_own_threads([] { os::sleep_for(500'000); });
 }
 
 ROOST_EXPORT int unshare(int flags) noexcept {

@@ -9,6 +9,8 @@ namespace roost {
 // Ends the kernel threads that wait for reuse and the keeper, if the program has no thread but the
 // caller, and waits for that, two seconds at most. They are made anew when they are needed.
 void end_own_threads();
+// The same by a thread that has left scheduling, and so needs no keeper again.
+void end_own_threads_after_detach();
 // Whether these namespaces are for a process with one thread.
 bool needs_single_thread(int flags);
 

@@ -221,9 +221,11 @@ bool is_superfluous() {
   constexpr Nanoseconds kAWhile = 1'000'000'000;
   static Nanoseconds since;
   auto is_single = [] { return runtime_thread_count() <= 1; };
-  bool wanted = end_wanted.load(std::memory_order_relaxed);
+  // Without any thread of its own, the process would last as long as its keeper.
+  bool wanted = end_wanted.load(std::memory_order_relaxed) || runtime_thread_count() == 0;
   Nanoseconds now = os::now();
-  if (!is_single() || runtime_ledger().any_queued()) {
+  // One that leads serves others, too, if it may. Whoever waits has a keeper of his own.
+  if (!is_single() || (!wanted && runtime_ledger().any_queued())) {
     since = 0;
     return false;
   }
