@@ -35,12 +35,10 @@ void add_retired(const std::atomic<std::uint64_t> (&retired)[kCounters], Activit
 
 std::vector<Activity> count_threads(const Segment& segment) {
   std::vector<Activity> of_process(kMaxProcesses);
-  for (ThreadIndex i = 0; i < segment.header->n_threads; ++i) {
-    if (!(segment.thread_bits[i / 64].load(std::memory_order_relaxed) >> (i % 64) & 1)) continue;
-    const ThreadRecord<RealWorld>& record = segment.threads[i];
+  for_each_thread(segment, [&](ThreadIndex, const ThreadRecord<RealWorld>& record) {
     ProcessIndex process = record.process;
     if (process < kMaxProcesses) count_thread(record, of_process[process]);
-  }
+  });
   return of_process;
 }
 

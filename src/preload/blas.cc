@@ -130,20 +130,16 @@ CallWidth::Sample look_at_instance(const Segment& s, ProcessIndex own) {
     sample.any_ready |= s.cores[c].ready.load(std::memory_order_relaxed) != 0;
   }
   unsigned runnable_elsewhere = 0;
-  for (ThreadIndex first = 0; first < s.header->n_threads; first += 64) {
-    std::uint64_t bits = s.thread_bits[first / 64].load(std::memory_order_relaxed);
-    for (; bits; bits &= bits - 1) {
-      const auto& record = s.threads[first + static_cast<unsigned>(__builtin_ctzll(bits))];
-      State state = state_of(record.state.load(std::memory_order_relaxed));
-      if (state != State::running && state != State::ready) continue;
-      if (record.process == own) {
-        ++sample.runnable;
-      } else if (record.process < s.header->n_processes &&
-                 s.processes[record.process].callers.load(std::memory_order_relaxed) == 0) {
-        ++runnable_elsewhere;
-      }
+  for_each_thread(s, [&](ThreadIndex, const ThreadRecord<RealWorld>& record) {
+    State state = state_of(record.state.load(std::memory_order_relaxed));
+    if (state != State::running && state != State::ready) return;
+    if (record.process == own) {
+      ++sample.runnable;
+    } else if (record.process < s.header->n_processes &&
+               s.processes[record.process].callers.load(std::memory_order_relaxed) == 0) {
+      ++runnable_elsewhere;
     }
-  }
+  });
   sample.others = CallWidth::kOne * runnable_elsewhere;
   for (ProcessIndex p = 0; p < s.header->n_processes; ++p) {
     const auto& slot = s.processes[p];

@@ -193,19 +193,10 @@ void stop_process() { stop(); }
 bool in_managed_process() { return in_own_process(); }
 
 bool pid_in_instance(pid_t pid) {
-  const Segment& segment = runtime_segment();
-  for (ThreadIndex i = 0; i < segment.header->n_threads; ++i) {
-    if (i % 64 == 0 && segment.thread_bits[i / 64].load(std::memory_order_relaxed) == 0) {
-      i += 63;
-      continue;
-    }
-    const auto& record = segment.threads[i];
-    if (state_of(record.state.load(std::memory_order_relaxed)) != State::free &&
-        record.tid.load(std::memory_order_relaxed) == pid) {
-      return true;
-    }
-  }
-  return false;
+  return any_thread(runtime_segment(), [&](ThreadIndex, const ThreadRecord<RealWorld>& record) {
+    return state_of(record.state.load(std::memory_order_relaxed)) != State::free &&
+           record.tid.load(std::memory_order_relaxed) == pid;
+  });
 }
 
 // Programs built for AddressSanitizer end where another library comes before its runtime, unless

@@ -317,17 +317,11 @@ void restore_all() {
 
 // Whether threads of this process are at large and use the CPU.
 bool threads_share() {
-  const Segment& s = runtime_segment();
-  for (ThreadIndex i = 0; i < s.header->n_threads; ++i) {
-    if (!(s.thread_bits[i / 64].load(std::memory_order_relaxed) >> (i % 64) & 1)) continue;
-    const ThreadRecord<RealWorld>& record = s.threads[i];
-    if (record.process != runtime_process() ||
-        !is_at_large(record.state.load(std::memory_order_relaxed)))
-      continue;
-    if (os::thread_run_state(os::getpid(), record.tid.load(std::memory_order_relaxed)) == 'R')
-      return true;
-  }
-  return false;
+  return any_thread(runtime_segment(), [](ThreadIndex, const ThreadRecord<RealWorld>& record) {
+    return record.process == runtime_process() &&
+           is_at_large(record.state.load(std::memory_order_relaxed)) &&
+           os::thread_run_state(os::getpid(), record.tid.load(std::memory_order_relaxed)) == 'R';
+  });
 }
 
 // Whether threads have been READY within kQuiet, as far as the keepers and the stubs have seen.

@@ -39,12 +39,12 @@ void print_stats(const Segment& segment) {
   std::uint64_t threads = 0;
   const ProcessSlot<RealWorld>* slot = nullptr;
   if (self.record) slot = &segment.processes[self.record->process];
-  for (ThreadIndex i = 0; slot && i < segment.header->n_threads; ++i) {
-    if (!(segment.thread_bits[i / 64].load(std::memory_order_relaxed) >> (i % 64) & 1)) continue;
-    const auto& record = segment.threads[i];
-    if (record.process != self.record->process) continue;
-    for (int k = 0; k < kCounters; ++k) sums[k] += record.counters.*kCounterList[k].value;
-    ++threads;
+  if (slot) {
+    for_each_thread(segment, [&](ThreadIndex, const ThreadRecord<RealWorld>& record) {
+      if (record.process != self.record->process) return;
+      for (int k = 0; k < kCounters; ++k) sums[k] += record.counters.*kCounterList[k].value;
+      ++threads;
+    });
   }
   for (int k = 0; slot && k < kCounters; ++k)
     sums[k] += slot->retired[k].load(std::memory_order_relaxed);

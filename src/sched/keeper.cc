@@ -51,21 +51,11 @@ ProcessIndex process_of(const Segment& s, Party party) {
   return thread < s.header->n_threads ? s.threads[thread].process : kNoProcess;
 }
 
-// Records in use. The others' memory may never have been touched, and is not to be.
-template <class Visit>
-void for_each_record(Segment& s, Visit&& visit) {
-  for (ThreadIndex word = 0; word * 64 < s.header->n_threads; ++word) {
-    std::uint64_t used = s.thread_bits[word].load(std::memory_order_relaxed);
-    for (; used; used &= used - 1)
-      visit(word * 64 + static_cast<ThreadIndex>(__builtin_ctzll(used)));
-  }
-}
-
 void free_records_of(Segment& s, ProcessIndex dead) {
-  for_each_record(s, [&](ThreadIndex i) {
+  for_each_thread(s, [&](ThreadIndex i, const ThreadRecord<RealWorld>& record) {
     // One that somebody is just taking is FREE still, and names the process that had it before.
-    State state = state_of(s.threads[i].state.load(std::memory_order_acquire));
-    if (state != State::free && s.threads[i].process == dead) segment_free_thread(s, i);
+    State state = state_of(record.state.load(std::memory_order_acquire));
+    if (state != State::free && record.process == dead) segment_free_thread(s, i);
   });
 }
 
@@ -199,20 +189,16 @@ void watch_cores(Segment& s) {
 void begin_to_watch(Segment& s) {
   contention_begin(s);
   at_large = {};
-  for_each_record(s, [](ThreadIndex i) {
-    if (is_at_large(segment->threads[i].state.load(std::memory_order_relaxed)))
-      at_large.add(i, os::now());
+  for_each_thread(s, [](ThreadIndex i, const ThreadRecord<RealWorld>& record) {
+    if (is_at_large(record.state.load(std::memory_order_relaxed))) at_large.add(i, os::now());
   });
 }
 
 bool own_threads_wait() {
-  for (ThreadIndex i = 0; i < segment->header->n_threads; ++i) {
-    const ThreadRecord<RealWorld>& record = segment->threads[i];
-    if (state_of(record.state.load(std::memory_order_seq_cst)) == State::ready &&
-        record.process == process)
-      return true;
-  }
-  return false;
+  return any_thread(*segment, [](ThreadIndex, const ThreadRecord<RealWorld>& record) {
+    return state_of(record.state.load(std::memory_order_seq_cst)) == State::ready &&
+           record.process == process;
+  });
 }
 
 // Whether this keeper is to end: its process has had no thread but one for a while, which waits for

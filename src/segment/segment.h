@@ -95,4 +95,27 @@ int segment_remove_if_stale(const char* path);
 ThreadIndex segment_take_thread(Segment& segment, ProcessIndex process);
 void segment_free_thread(Segment& segment, ThreadIndex thread);
 
+// Calls `is_it(index, record)` for the thread records in use until it returns true; whether it did.
+// The memory of the others may never have been touched, and is not to be.
+template <class IsIt>
+bool any_thread(const Segment& segment, IsIt&& is_it) {
+  for (ThreadIndex first = 0; first < segment.header->n_threads; first += 64) {
+    std::uint64_t used = segment.thread_bits[first / 64].load(std::memory_order_relaxed);
+    for (; used; used &= used - 1) {
+      ThreadIndex i = first + static_cast<ThreadIndex>(__builtin_ctzll(used));
+      if (is_it(i, segment.threads[i])) return true;
+    }
+  }
+  return false;
+}
+
+// The same for all of them.
+template <class Visit>
+void for_each_thread(const Segment& segment, Visit&& visit) {
+  any_thread(segment, [&](ThreadIndex i, ThreadRecord<RealWorld>& record) {
+    visit(i, record);
+    return false;
+  });
+}
+
 }  // namespace roost
