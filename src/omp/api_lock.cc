@@ -107,10 +107,7 @@ ROOST_EXPORT void omp_set_lock(Lock* lock) {
   set(lock);
 }
 ROOST_EXPORT void omp_unset_lock(Lock* lock) {
-  if (__builtin_expect(!ompt::on(), 1)) {
-    call_lock_left(lock);
-    return lock->release();
-  }
+  if (__builtin_expect(!ompt::on(), 1)) return unset(lock);
   ompt::Entry entry;
   unset(lock);
 }

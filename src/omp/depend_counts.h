@@ -11,6 +11,7 @@
 #pragma once
 
 #include <cstdint>
+#include <utility>
 
 #include "base/world.h"
 
@@ -27,29 +28,22 @@ class DependCounts {
   // under the lock.
   template <class Enlist>
   void put_before(DependCounts& later, Enlist&& enlist) {
-    lock_.acquire();
-    if (!complete_) {
-      later.uses_.fetch_add(1, std::memory_order_relaxed);
-      later.awaits_.fetch_add(1, std::memory_order_relaxed);
-      enlist(successors_);
-    }
-    lock_.release();
+    Locked locked(lock_);
+    if (complete_) return;
+    later.uses_.fetch_add(1, std::memory_order_relaxed);
+    later.awaits_.fetch_add(1, std::memory_order_relaxed);
+    enlist(successors_);
   }
 
   // The task is complete: those that wait for it, whom the caller lets go and drops.
   Successors finish() {
-    lock_.acquire();
+    Locked locked(lock_);
     complete_ = true;
-    Successors all = successors_;
-    successors_ = Successors{};
-    lock_.release();
-    return all;
+    return std::exchange(successors_, Successors{});
   }
   bool is_complete() {
-    lock_.acquire();
-    bool complete = complete_;
-    lock_.release();
-    return complete;
+    Locked locked(lock_);
+    return complete_;
   }
 
   // One that it waited for is complete, or its setting up is over. True if it waits for nothing.
@@ -66,6 +60,17 @@ class DependCounts {
   bool drop() { return uses_.fetch_sub(1, std::memory_order_acq_rel) == 1; }
 
  private:
+  class Locked {
+   public:
+    explicit Locked(Lock& lock) : lock_(lock) { lock_.acquire(); }
+    ~Locked() { lock_.release(); }
+    Locked(const Locked&) = delete;
+    Locked& operator=(const Locked&) = delete;
+
+   private:
+    Lock& lock_;
+  };
+
   Atomic<std::uint32_t> uses_{1};    // sets and lists it is in, and its task
   Atomic<std::uint32_t> awaits_{1};  // tasks it waits for, and one while it is set up
   Lock lock_;
