@@ -1,18 +1,16 @@
 // SCHED_COOP (USF section 4.1): a thread runs until it blocks or yields; its core then serves the
 // same process's READY threads first-in first-out, and turns to the next process once the quantum
-// is over.
+// is over, with interludes for those that need it for moments only (policy/turns.h).
 //
 // The quantum is looked at only when a core changes hands; nobody is preempted. Placement is by
 // last core; the ledger widens to the NUMA node and the machine when that core is taken.
 #pragma once
 
-#include "policy/policy.h"
+#include "policy/turns.h"
 
 namespace roost {
 
 namespace coop {
-
-enum CoreWord { current_process, slice_start };  // current_process: index + 1, 0 none
 
 inline CoreIndex thread_ready(const PolicyContext&, CoreIndex last_core, std::uint64_t*,
                               CoreView&) {
@@ -21,19 +19,17 @@ inline CoreIndex thread_ready(const PolicyContext&, CoreIndex last_core, std::ui
 
 inline ProcessIndex core_free(const PolicyContext& context, CoreIndex, CoreIndex,
                               std::uint64_t* core_words, const QueueView& queues) {
-  ProcessIndex current = static_cast<ProcessIndex>(core_words[current_process] - 1);
-  bool expired = context.now - core_words[slice_start] >= context.parameters[0];
-  if (!expired && queues.has(current)) return current;
-  return queues.next_after(current);
+  return Turns(context, core_words).next(queues);
 }
 
 inline void thread_granted(const PolicyContext& context, CoreIndex, ProcessIndex process,
                            std::uint64_t* core_words) {
-  bool expired = context.now - core_words[slice_start] >= context.parameters[0];
-  if (core_words[current_process] != process + 1u || expired) {
-    core_words[current_process] = process + 1u;
-    core_words[slice_start] = context.now;
-  }
+  Turns(context, core_words).granted(process);
+}
+
+inline void core_idle(const PolicyContext& context, CoreIndex, bool, std::uint64_t* core_words,
+                      CoreView&) {
+  Turns(context, core_words).idle();
 }
 
 inline constexpr PolicyParameter kParameters[] = {
@@ -49,6 +45,10 @@ inline constexpr PolicyParameter kParameters[] = {
      "How long a thread may run past its last scheduling point while others wait; then the kernel "
      "shares its core between it and the next.",
      4'000'000, 1'000'000, 10'000'000'000},
+    {"brief", "ns",
+     "A process whose turns are shorter need not wait for another's quantum: it has the core for "
+     "so long once the other has had it for as long. 0: it waits.",
+     1'000'000, 0, 10'000'000'000},
 };
 
 }  // namespace coop
@@ -58,11 +58,14 @@ inline constexpr Policy kCoop = {
     "Threads run until they block or yield; first-in first-out per process and core, processes "
     "take turns.",
     coop::kParameters,
-    3,
-    0x636f6f7001,
+    4,
+    0x636f6f7002,
     coop::thread_ready,
     coop::core_free,
     coop::thread_granted,
+    nullptr,
+    nullptr,
+    coop::core_idle,
 };
 
 }  // namespace roost

@@ -16,7 +16,7 @@
 // that becomes idle by it, is demoted. The claim flag (section 3.4) is the ledger's claim of a
 // core.
 //
-// Queues, quantum and hand-offs are coop's. The paper counts in ticks; one is taken as 4 ms (250
+// Queues, turns and hand-offs are coop's. The paper counts in ticks; one is taken as 4 ms (250
 // Hz).
 #pragma once
 
@@ -28,7 +28,7 @@ namespace roost {
 
 namespace nest {
 
-enum Parameter { quantum, idle_spin, patience, p_remove, r_max, r_impatient };
+enum Parameter { quantum, idle_spin, patience, brief, p_remove, r_max, r_impatient };
 enum ThreadWord { core_before, failures };  // core_before: that before the last one, + 1; 0: none
 
 // A core's shared word: its nest in bits 0-1, above it when it was last left, in units of 4 ns.
@@ -193,14 +193,16 @@ inline void thread_moves(const PolicyContext&, CoreIndex, CoreIndex last_core,
   words[core_before] = last_core + 1u;
 }
 
-inline void core_idle(const PolicyContext& context, CoreIndex core, bool ended, CoreView& cores) {
+inline void core_idle(const PolicyContext& context, CoreIndex core, bool ended,
+                      std::uint64_t* core_words, CoreView& cores) {
+  coop::core_idle(context, core, ended, core_words, cores);
   std::uint64_t word = cores.word(core);
   std::uint64_t left = word_of(nest_of(word), context.now);
   if (!cores.change_word(core, word, left)) return;
   if (ended && nest_of(word) == Nest::primary) demote(context, cores, core, left);
 }
 
-// The first three as in coop, whose callbacks read the quantum; then Table 1.
+// The first four as in coop, whose callbacks read them; then Table 1.
 inline constexpr PolicyParameter kParameters[] = {
     coop::kParameters[0],
     {"idle_spin", "ns",
@@ -208,6 +210,7 @@ inline constexpr PolicyParameter kParameters[] = {
      "core warm (NEST: S_max).",
      8'000'000, 0, 100'000'000},
     coop::kParameters[2],
+    coop::kParameters[3],
     {"p_remove", "ns",
      "A core of the primary nest that has been idle for so long is demoted when a thread tries to "
      "use it (NEST: P_remove).",
@@ -225,8 +228,8 @@ inline constexpr Policy kNest = {
     "nest",
     "Threads stay on few, warm cores: a nest of those in use lately, and a small reserve (NEST).",
     nest::kParameters,
-    6,
-    0x6e65737401,
+    7,
+    0x6e65737402,
     coop::thread_ready,
     coop::core_free,
     coop::thread_granted,

@@ -175,7 +175,8 @@ void thread_moves(const PolicyContext& context, CoreIndex core, CoreIndex last_c
   of(context).table().thread_moves(&c, core, last_core, words);
 }
 
-void core_idle(const PolicyContext& context, CoreIndex core, bool ended, CoreView& view) {
+void core_idle(const PolicyContext& context, CoreIndex core, bool ended, std::uint64_t*,
+               CoreView& view) {
   ::roost_policy_context c = in_c(context);
   Cores cores{.view = view, .context = context, .callback = "core_idle"};
   of(context).table().core_idle(&c, core, ended, &cores.calls);

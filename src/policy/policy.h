@@ -43,11 +43,12 @@ class QueueView {
   }
 
   // The first process after `p`, cyclically, that has READY threads here; `p` itself comes last.
-  ProcessIndex next_after(ProcessIndex p) const {
+  // `among`: only those whose index modulo 64 is the number of a bit set there.
+  ProcessIndex next_after(ProcessIndex p, std::uint64_t among = ~0ull) const {
     unsigned start = p < n_processes_ ? p + 1u : 0;
     for (unsigned step = 0; step <= kProcessWords; ++step) {
       unsigned word = (start / 64 + step) % kProcessWords;
-      std::uint64_t bits = ready_[word];
+      std::uint64_t bits = ready_[word] & among;
       if (step == 0) bits &= ~0ull << (start % 64);
       if (bits)
         return static_cast<ProcessIndex>(word * 64 + static_cast<unsigned>(__builtin_ctzll(bits)));
@@ -129,7 +130,8 @@ struct Policy {
                        std::uint64_t* thread_words) = nullptr;
 
   // `core` is about to become idle: the thread that leaves it blocks or, if `ended`, is no more.
-  void (*core_idle)(const PolicyContext&, CoreIndex core, bool ended, CoreView&) = nullptr;
+  void (*core_idle)(const PolicyContext&, CoreIndex core, bool ended, std::uint64_t* core_words,
+                    CoreView&) = nullptr;
 
   // A core that spins before it sleeps stops as soon as its other hardware thread gets a thread.
   bool spin_ends_with_sibling = false;

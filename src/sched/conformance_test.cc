@@ -144,6 +144,7 @@ TEST_P(Conformance, the_quantum_is_respected_where_a_core_changes_hands) {
   if (quantum == 0) GTEST_SKIP() << "this policy has none";
   check("quantum", [quantum] {
     LocalInstance instance = make({1, 1});
+    instance.set("brief", 0);
     populate(instance);
     for (ThreadIndex i = 0; i < kThreads; ++i) instance.wake(i);
     ProcessIndex serving = instance.threads[instance.owner(0)].process;

@@ -137,10 +137,8 @@ std::string on_the_ledger(const Policy& policy, TestMachine machine, unsigned n_
                           unsigned rounds, Promises promises) {
   SharedLog record;
   ThreadsInstance instance(machine, n_threads, policy);
-  for (unsigned i = 0; i < policy.n_parameters; ++i) {
-    if (policy.parameters[i].name == std::string("quantum"))
-      instance.parameters[i] = promises.quantum;
-  }
+  instance.set("quantum", promises.quantum);
+  if (promises.quantum) instance.set("brief", 0);  // the promise is of turns without interludes
   std::vector<Pair> pairs(n_threads / 2);
   for (ThreadIndex i = 0; i < n_threads; ++i) {
     instance.place(i, static_cast<ProcessIndex>(i / 2 % 3),
@@ -248,6 +246,7 @@ void describe(SegmentConfig& config, const Policy& policy, Nanoseconds quantum) 
     config.parameters[i] = parameter.standard;
     if (parameter.name == std::string("patience")) config.parameters[i] = parameter.maximum;
     if (parameter.name == std::string("quantum")) config.parameters[i] = quantum;
+    if (parameter.name == std::string("brief") && quantum) config.parameters[i] = 0;
   }
 }
 

@@ -247,7 +247,6 @@ class Ledger : public ThreadSearch<W, Os> {
   using Searches::from_neighbours;
   using Searches::is_contended;
   using Searches::kContendedAge;
-  using Searches::keeps_turn;
   using Searches::length;
   using Searches::lock;
   using Searches::os_;
@@ -333,7 +332,7 @@ class Ledger : public ThreadSearch<W, Os> {
       if (next != kNoThread) return hand_over(context, held, next);
       if (t_.policy->core_idle) {
         CoreView cores = view();
-        t_.policy->core_idle(context, core, ended, cores);
+        t_.policy->core_idle(context, core, ended, t_.cores[core].policy_words, cores);
       }
       bool aside = is_contended(core);
       note(trace::Kind::idle, nullptr, core);
@@ -457,9 +456,8 @@ class Ledger : public ThreadSearch<W, Os> {
     ProcessIndex own = only_of(left, next);
     return seat(core, next, from_neighbours(core, [&](CoreIndex from, std::uint32_t more) {
                   Nanoseconds least = more < 3 ? kMuchLonger * age : age;
-                  bool any = more >= 3 && !keeps_turn(context, core, own);
-                  ProcessIndex only = any ? kNoProcess : own;
-                  Search search{core, std::max(least, waited + waited / 2), true, false, only};
+                  Search search{core, std::max(least, waited + waited / 2), true};
+                  (more < 3 ? search.only : search.turn_of) = own;
                   return take_from(context, search, from);
                 }));
   }

@@ -73,6 +73,7 @@ TEST(Ledger, a_free_core_looks_at_its_own_queue_then_its_node_then_anywhere) {
 
 TEST(Ledger, a_core_serves_a_process_for_a_quantum_then_the_next) {
   LocalInstance instance(kOneCore, 7);
+  instance.set("brief", 0);
   // Process 1: threads 0 2 4, process 2: 1 3 5, process 3: 6.
   for (ThreadIndex thread = 0; thread < 6; ++thread) {
     instance.place(thread, thread % 2 ? 2 : 1);

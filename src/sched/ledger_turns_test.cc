@@ -1,5 +1,5 @@
 // Whose turn it is where processes share cores whose queues are unequal, or hold parts of a
-// process.
+// process. Without interludes, which turns_test.cc is about.
 #include <gtest/gtest.h>
 
 #include "sched/local_instance_test.h"
@@ -9,7 +9,8 @@ namespace {
 
 using Threads = std::vector<ThreadIndex>;
 
-struct Turns : testing::Test {
+struct TurnsOfCores : testing::Test {
+  TurnsOfCores() { instance.set("brief", 0); }
   void put(ThreadIndex thread, ProcessIndex process, CoreIndex core) {
     instance.place(thread, process, core);
     instance.wake(thread);
@@ -19,7 +20,7 @@ struct Turns : testing::Test {
 
 // Two cores of a node, which 0 and 1 of one process have; of the others, a process each, one waits
 // for core 0 and three for core 1, for 10 ms or more.
-struct UnequalQueues : Turns {
+struct UnequalQueues : TurnsOfCores {
   UnequalQueues() {
     occupy(instance);
     for (ThreadIndex t : {3, 4, 5}) {
@@ -81,8 +82,7 @@ TEST(Ledger, where_waits_are_short_unequal_queues_are_left_alone) {
 
 TEST(Ledger, a_process_keeps_its_turn_from_those_who_have_waited_longer_elsewhere) {
   LocalInstance instance({1, 2}, 6, kCoop, 6);
-  instance.parameters[static_cast<unsigned>(find_parameter(kCoop, "quantum"))] =
-      1000 * kMillisecond;
+  instance.set("quantum", 1000 * kMillisecond);
   for (ThreadIndex t = 0; t < 6; ++t)
     instance.place(t, t == 2 ? 0 : static_cast<ProcessIndex>(t), t == 2 ? 0 : 1);
   occupy(instance);
@@ -114,7 +114,7 @@ TEST(Ledger, a_process_alone_on_its_core_gives_way_once_its_quantum_is_over) {
 
 // Two cores, each with a thread of process 0 or, core 1, of `beside`: 0 and 2. Process 0 has a
 // further thread, 1, which waits for core 1; 3 of another process has waited long for core 0.
-struct SplitProcess : Turns {
+struct SplitProcess : TurnsOfCores {
   explicit SplitProcess(ProcessIndex beside = 1) {
     put(0, 0, 0);
     put(2, beside, 1);

@@ -79,6 +79,12 @@ class LocalInstanceOn {
     }
   }
 
+  // A parameter of the policy's, if it has one of that name.
+  void set(const char* name, std::uint64_t value) {
+    int index = find_parameter(*ledger.tables().policy, name);
+    if (index >= 0) parameters[static_cast<unsigned>(index)] = value;
+  }
+
   // Thread `thread` belongs to `process` and ran on `last` before it blocked.
   void place(ThreadIndex thread, ProcessIndex process, CoreIndex last = 0) {
     threads[thread].process = process;

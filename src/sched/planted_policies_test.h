@@ -13,9 +13,9 @@ inline ProcessIndex first_process(const PolicyContext&, CoreIndex, CoreIndex, st
 }
 
 // Another process each time.
-inline ProcessIndex other_process(const PolicyContext&, CoreIndex, CoreIndex, std::uint64_t* words,
-                                  const QueueView& queues) {
-  return queues.next_after(static_cast<ProcessIndex>(words[coop::current_process] - 1));
+inline ProcessIndex other_process(const PolicyContext& context, CoreIndex, CoreIndex,
+                                  std::uint64_t* words, const QueueView& queues) {
+  return queues.next_after(Turns(context, words).serving());
 }
 
 // Claims all idle cores from `first` on, and lets nobody have them.

@@ -37,12 +37,13 @@ class ThreadSearch : public ReadyQueues<W, Os> {
 
   // A search for a thread to run.
   struct Search {
-    CoreIndex core;                  // that will run it
-    Nanoseconds minimum_age;         // in other cores' queues, it must have waited for so long;
-                                     // if this core is set aside, in its own as well
-    bool pass_over;                  // leave threads that wait for a word that has not changed
-    bool passed_over = false;        // there were such
-    ProcessIndex only = kNoProcess;  // of this process; else the policy chooses
+    CoreIndex core;                     // that will run it
+    Nanoseconds minimum_age;            // in other cores' queues, it must have waited for so long;
+                                        // if this core is set aside, in its own as well
+    bool pass_over;                     // leave threads that wait for a word that has not changed
+    bool passed_over = false;           // there were such
+    ProcessIndex only = kNoProcess;     // of this process; else the policy chooses
+    ProcessIndex turn_of = kNoProcess;  // nobody else while the policy would serve this one
   };
 
   // The oldest thread of the caller's process in the queue of `core` that has something to do.
@@ -84,7 +85,7 @@ class ThreadSearch : public ReadyQueues<W, Os> {
       process = t_.policy->core_free(context, search.core, from, t_.cores[search.core].policy_words,
                                      view);
     }
-    if (!view.has(process)) return kNoThread;
+    if (!view.has(process) || !may_serve(context, search, from, process)) return kNoThread;
     Place place = process == own && of_own.thread != kNoThread
                       ? of_own
                       : Place{fifo(from, process).head, kNoThread};
@@ -129,11 +130,8 @@ class ThreadSearch : public ReadyQueues<W, Os> {
       }
     }
     if (oldest == kNoProcess) return kNoThread;
-    std::uint64_t offered[kProcessWords] = {};
-    offered[oldest / 64] = 1ull << (oldest % 64);
-    QueueView view(offered, fifos, t_.n_processes);
-    std::uint64_t* words = t_.cores[search.core].policy_words;
-    if (t_.policy->core_free(context, search.core, from, words, view) != oldest) return kNoThread;
+    ProcessIndex other = search.turn_of == kNoProcess ? oldest : search.turn_of;
+    if (chosen_of(context, search.core, from, oldest, other) != oldest) return kNoThread;
     return unlink(from, oldest, {fifos[oldest].head, kNoThread});
   }
 
@@ -141,20 +139,24 @@ class ThreadSearch : public ReadyQueues<W, Os> {
   bool turn_goes_on(const PolicyContext& context, CoreIndex core, ProcessIndex process,
                     ProcessIndex other) {
     if (process >= t_.n_processes || other >= t_.n_processes) return false;
-    std::uint64_t offered[kProcessWords] = {};
-    for (ProcessIndex p : {process, other}) offered[p / 64] |= 1ull << (p % 64);
     lock(core);
-    QueueView view(offered, t_.fifos + core * t_.n_processes, t_.n_processes);
-    std::uint64_t* words = t_.cores[core].policy_words;
-    bool goes_on = t_.policy->core_free(context, core, core, words, view) == process;
+    bool goes_on = chosen_of(context, core, core, process, other) == process;
     unlock(core);
     return goes_on;
   }
 
-  // The same where `core` has no other process.
-  bool keeps_turn(const PolicyContext& context, CoreIndex core, ProcessIndex process) {
-    auto other = static_cast<ProcessIndex>((process + 1u) % t_.n_processes);
-    return turn_goes_on(context, core, process, other);
+  // Under the lock of `from`, of one of the two that are offered there.
+  bool may_serve(const PolicyContext& context, const Search& search, CoreIndex from,
+                 ProcessIndex process) {
+    return search.turn_of == kNoProcess || search.turn_of == process ||
+           chosen_of(context, search.core, from, process, search.turn_of) == process;
+  }
+  ProcessIndex chosen_of(const PolicyContext& context, CoreIndex core, CoreIndex from,
+                         ProcessIndex one, ProcessIndex other) {
+    std::uint64_t offered[kProcessWords] = {};
+    for (ProcessIndex p : {one, other}) offered[p / 64] |= 1ull << (p % 64);
+    QueueView view(offered, t_.fifos + from * t_.n_processes, t_.n_processes);
+    return t_.policy->core_free(context, core, from, t_.cores[core].policy_words, view);
   }
 
   ThreadIndex steal(const PolicyContext& context, Search& search) {

@@ -196,10 +196,10 @@ TEST_P(Judged, on_one_core_the_quantum_is_respected) {
     Random random(seed);
     Program program = three_processes(random);
     Nanoseconds quantum = random.between(1, 12) * 1'000'000;
-    RoostScheduler scheduler(policy(), {{"quantum", quantum}});
+    RoostScheduler scheduler(policy(), {{"quantum", quantum}, {"brief", 0}});
     ASSERT_EQ(judged(round_machine(1), program, scheduler, {.quantum = quantum}), "")
         << "seed " << seed;
-    RoostScheduler other(policy(), {{"quantum", quantum}});
+    RoostScheduler other(policy(), {{"quantum", quantum}, {"brief", 0}});
     found += !judged(round_machine(1), program, other, {.quantum = quantum + 6'000'000}).empty();
   }
   EXPECT_GT(found, 190u) << "of 200 runs with another quantum than promised";
@@ -279,6 +279,32 @@ TEST_P(Simulated, a_ready_thread_waits_for_no_longer_than_a_bound) {
       FAIL() << "seed " << seed << ": " << violation.what();
     }
   }
+}
+
+// Who does I/O beside threads that compute and yield to each other waits for moments, not for their
+// process's quantum.
+TEST(Interludes, end_the_wait_of_processes_that_do_io) {
+  Program program = program_of({{"busy", {"repeat 300", "compute 300k", "yield", "again"}, 3},
+                                {"io", {"repeat 50", "compute 20k", "io disk 100us", "again"}, 0}},
+                               {}, 2);
+  program.starts = {{0, 0, 0}, {0, 0, 0}, {0, 0, 0}, {1, 1, 0}};
+  Machine machine = round_machine(1);
+  auto run = [&](Nanoseconds brief) -> std::string {
+    RoostScheduler scheduler(kCoop, {{"brief", brief}});
+    World world(machine, program, Governor::schedutil, scheduler);
+    Promises promises;
+    promises.longest_wait = 3'000'000;
+    Checker checker(world.n_cores(), promises, &scheduler);
+    world.watch(checker);
+    try {
+      world.run(20'000'000'000);
+    } catch (const Violation& violation) {
+      return violation.what();
+    }
+    return "";
+  };
+  EXPECT_EQ(run(1'000'000), "");
+  EXPECT_NE(run(0), "") << "it waits for its turn";
 }
 
 TEST_P(Simulated, a_seed_repeats_a_run_to_the_byte) {
