@@ -130,6 +130,9 @@ void Schedule::of_itself(Thread& thread, const Event& event) {
       leaves(thread, event.time, "ended");
       stops_waiting(thread, event.time);
       break;
+    case Kind::beside:
+      waits(thread, "runs beside others", event.time);
+      break;
     case Kind::nudged:
       tracks_.instant(tracks_.of_thread(*thread.trace), "schedule", "asked whether it waits",
                       event.time);

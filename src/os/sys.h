@@ -120,11 +120,14 @@ inline int tgkill(pid_t pid, pid_t tid, int signal) {
 }
 
 // Monotonic time in ns, through the vDSO (about 25 ns).
-inline Nanoseconds now() {
+inline Nanoseconds clock_ns(clockid_t clock) {
   timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
+  clock_gettime(clock, &t);
   return static_cast<Nanoseconds>(t.tv_sec) * 1'000'000'000u + static_cast<Nanoseconds>(t.tv_nsec);
 }
+inline Nanoseconds now() { return clock_ns(CLOCK_MONOTONIC); }
+// Of the calling thread; a system call.
+inline Nanoseconds thread_cpu_time() { return clock_ns(CLOCK_THREAD_CPUTIME_ID); }
 
 inline timespec to_timespec(Nanoseconds ns) {
   return {static_cast<time_t>(ns / 1'000'000'000u), static_cast<long>(ns % 1'000'000'000u)};

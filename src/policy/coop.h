@@ -49,6 +49,11 @@ inline constexpr PolicyParameter kParameters[] = {
      "A process whose turns are shorter need not wait for another's quantum: it has the core for "
      "so long once the other has had it for as long. 0: it waits.",
      1'000'000, 0, 10'000'000'000},
+    {"beside", "ns",
+     "A thread that needs a core for less than this between two waits in the kernel goes on "
+     "without "
+     "one, beside those that have the cores; one for each core. 0: none does.",
+     500'000, 0, 10'000'000},
 };
 
 }  // namespace coop
@@ -58,7 +63,7 @@ inline constexpr Policy kCoop = {
     "Threads run until they block or yield; first-in first-out per process and core, processes "
     "take turns.",
     coop::kParameters,
-    4,
+    5,
     0x636f6f7002,
     coop::thread_ready,
     coop::core_free,

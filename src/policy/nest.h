@@ -28,7 +28,7 @@ namespace roost {
 
 namespace nest {
 
-enum Parameter { quantum, idle_spin, patience, brief, p_remove, r_max, r_impatient };
+enum Parameter { quantum, idle_spin, patience, brief, beside, p_remove, r_max, r_impatient };
 enum ThreadWord { core_before, failures };  // core_before: that before the last one, + 1; 0: none
 
 // A core's shared word: its nest in bits 0-1, above it when it was last left, in units of 4 ns.
@@ -202,7 +202,7 @@ inline void core_idle(const PolicyContext& context, CoreIndex core, bool ended,
   if (ended && nest_of(word) == Nest::primary) demote(context, cores, core, left);
 }
 
-// The first four as in coop, whose callbacks read them; then Table 1.
+// The first five as in coop; then Table 1.
 inline constexpr PolicyParameter kParameters[] = {
     coop::kParameters[0],
     {"idle_spin", "ns",
@@ -211,6 +211,7 @@ inline constexpr PolicyParameter kParameters[] = {
      8'000'000, 0, 100'000'000},
     coop::kParameters[2],
     coop::kParameters[3],
+    coop::kParameters[4],
     {"p_remove", "ns",
      "A core of the primary nest that has been idle for so long is demoted when a thread tries to "
      "use it (NEST: P_remove).",
@@ -228,7 +229,7 @@ inline constexpr Policy kNest = {
     "nest",
     "Threads stay on few, warm cores: a nest of those in use lately, and a small reserve (NEST).",
     nest::kParameters,
-    7,
+    8,
     0x6e65737402,
     coop::thread_ready,
     coop::core_free,

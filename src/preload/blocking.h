@@ -73,11 +73,11 @@ inline bool asks_kernel_to_wait(const timespec* timeout) {
 
 inline constexpr long kWouldWait = LONG_MIN;
 
-// After a call on `fd` that was thought not to wait. The core is gone if it did, for long and while
-// others were READY.
+// After a call on `fd` that was thought not to wait. The core, if it had one, is gone if it did,
+// for long and while others were READY.
 void waited_with_core(int fd, bool sending);
 inline void check_core(int fd, bool sending = false) {
-  if (__builtin_expect(!has_core(), 0)) waited_with_core(fd, sending);
+  if (__builtin_expect(!has_core() && !self.beside, 0)) waited_with_core(fd, sending);
 }
 
 // Whether a call made without the core did wait. It cannot be asked: it shows in the time, of which

@@ -48,7 +48,8 @@ long sleep_at_lock(const int* lock) {
   if (left > 0 || waiters_inside_libc.load(std::memory_order_relaxed) != 0)
     return without_core(sleep, "libc's lock");
   long result = sleep();
-  if (!has_core()) expected_to_last.store(kWaitsAfterRescue, std::memory_order_relaxed);
+  if (!has_core() && !self.beside)
+    expected_to_last.store(kWaitsAfterRescue, std::memory_order_relaxed);
   return result;
 }
 

@@ -31,6 +31,11 @@ class AtLarge {
     begin(threads_[n_++], now);
   }
 
+  bool knows(ThreadIndex thread) const {
+    return std::any_of(threads_, threads_ + n_,
+                       [&](const Thread& it) { return it.index == thread; });
+  }
+
   // At a tick of the leader's. `found`: how many of those asked have been found to wait.
   template <class Hands>
   void look(Hands&& hands, std::uint32_t found, Nanoseconds now) {

@@ -128,6 +128,16 @@ void grant_wait_bind(const Policy& policy) {
   may_wait_awake = segment.header->pin_mode == PinMode::core;
 }
 
+CoreIndex current_core() {
+  const Segment& segment = runtime_segment();
+  auto cpu = static_cast<unsigned>(sched_getcpu());
+  CoreIndex last = self.record->last_core;
+  if (segment.core_info[last].os_cpu == cpu) return last;
+  for (CoreIndex c = 0; c < segment.header->n_cores; ++c)
+    if (segment.core_info[c].os_cpu == cpu) return c;
+  return last;
+}
+
 // The caller, READY, asks for a core. Whoever has to wait makes sure that somebody watches.
 void make_self_ready() {
   {

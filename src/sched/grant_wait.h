@@ -9,6 +9,9 @@ namespace roost {
 // Once the process has joined an instance.
 void grant_wait_bind(const Policy& policy);
 
+// That of the CPU where the caller runs, or the last one it had if that is none of the instance's.
+CoreIndex current_core();
+
 // The caller, READY, asks for a core. Whoever has to wait makes sure that somebody watches.
 void make_self_ready();
 

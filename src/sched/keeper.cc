@@ -169,6 +169,21 @@ class Hands {
   std::int32_t tid_ = 0;
 };
 
+// Threads beside cores, which come and go by themselves: one that has been there for long is asked
+// as others at large are. Owners are late there, and that is no wonder.
+void look_beside(Segment& s, Hands& hands, Nanoseconds now) {
+  constexpr Nanoseconds kLong = 4'000'000, kLately = 100'000'000;
+  for (CoreIndex core = 0; core < s.header->n_cores; ++core) {
+    PlaceBeside place(s.header->beside[core]);
+    ThreadIndex thread = place.thread();
+    if (thread >= s.header->n_threads) continue;
+    Nanoseconds age = place.age(now);
+    if (age < kLately) contention_shared(core);
+    if (age >= kLong && hands.is_at_large(thread) && !at_large.knows(thread))
+      at_large.add(thread, now);
+  }
+}
+
 void watch_cores(Segment& s) {
   Nanoseconds now = os::now();
   overtaking.look(runtime_ledger(), now, [&](ThreadIndex word) {
@@ -178,6 +193,7 @@ void watch_cores(Segment& s) {
   contention_tick(s, now, threads_wait);
   if (threads_wait) s.header->crowded_ns.store(now, std::memory_order_relaxed);
   Hands hands(s);
+  look_beside(s, hands, now);
   at_large.look(hands, hands.waits_found(), now);
   std::uint32_t beside = at_large.running();
   if (s.header->at_large.load(std::memory_order_relaxed) != beside)

@@ -26,10 +26,10 @@ std::uint16_t some_cpu() {
   return cpu;
 }
 
-// An instance of one core, so that a second thread has to wait.
+// An instance of one core, so that a second thread has to wait, or (`beside` not 0) runs beside.
 struct OneCore : testing::Test {
   TestInstance instance{1};
-  OneCore() {
+  explicit OneCore(Nanoseconds beside = 0) {
     SegmentConfig& config = instance.config();
     config.cores[0].os_cpu = some_cpu();
     const Policy& policy = *find_policy("coop");
@@ -38,6 +38,7 @@ struct OneCore : testing::Test {
     for (unsigned i = 0; i < policy.n_parameters; ++i) {
       config.parameters[i] = policy.parameters[i].standard;
     }
+    config.parameters[find_parameter(policy, "beside")] = beside;
   }
   // `body` runs in the first process of the instance. It returns what it complains of.
   template <class Body>
@@ -133,6 +134,143 @@ TEST_F(OneCore, a_thread_whose_core_stays_idle_while_it_waits_is_pinned_no_more)
     leave_external();  // waits for the other, and is pinned by the grant
     other.join();
     EXPECT_OR_COMPLAIN(has_core() && record.pinned_to == 0);
+    runtime_stop();
+    return "";
+  });
+}
+
+struct OneCoreAndBeside : OneCore {
+  OneCoreAndBeside() : OneCore(10'000'000) {}
+
+  // Makes the calling thread's runs brief ones, leaves the core to another, which keeps it until
+  // `done`, and returns from the kernel.
+  void return_beside(std::atomic<bool>& done, std::thread& other) {
+    for (int wait = 0; wait < 4; ++wait) {
+      enter_external();
+      leave_external();
+    }
+    enter_external();
+    std::atomic<bool> taken = false;
+    other = std::thread([&] {
+      if (!thread_attach()) _exit(1);
+      taken = true;
+      while (!done) sched_yield();
+      thread_detach();
+    });
+    while (!taken) sched_yield();
+    leave_external();
+  }
+};
+
+TEST_F(OneCoreAndBeside, a_thread_with_brief_runs_goes_on_without_a_core) {
+  in_member([&]() -> std::string {
+    std::atomic<bool> done = false;
+    std::thread other;
+    return_beside(done, other);
+    EXPECT_OR_COMPLAIN(!has_core() && self.beside && can_park());
+    EXPECT_OR_COMPLAIN(is_at_large(self.record->state) && self.record->counters.beside == 1);
+    EXPECT_OR_COMPLAIN(core_owner() != self.index && core_owner() != kNoThread);
+    enter_external();
+    EXPECT_OR_COMPLAIN(!self.beside && !is_at_large(self.record->state));
+    leave_external();
+    EXPECT_OR_COMPLAIN(!has_core() && self.record->counters.beside == 2);
+    done = true;
+    other.join();
+    EXPECT_OR_COMPLAIN(!has_core());  // until it passes a scheduling point
+    yield_core();
+    EXPECT_OR_COMPLAIN(has_core() && !self.beside);
+    runtime_stop();
+    return "";
+  });
+}
+
+TEST_F(OneCoreAndBeside, it_can_block_and_is_woken_with_a_core) {
+  in_member([&]() -> std::string {
+    std::atomic<bool> done = false;
+    std::thread other;
+    return_beside(done, other);
+    EXPECT_OR_COMPLAIN(self.beside);
+    std::thread waker([&, index = self.index] {
+      unpark(index);
+      done = true;
+    });
+    EXPECT_OR_COMPLAIN(park(nullptr, false) == Park::woken);
+    EXPECT_OR_COMPLAIN(!self.beside);
+    waker.join();
+    other.join();
+    yield_core();
+    EXPECT_OR_COMPLAIN(has_core());
+    runtime_stop();
+    return "";
+  });
+}
+
+// A handler interrupts the wait, waits itself, and returns: the outer wait ends after that.
+TEST_F(OneCoreAndBeside, it_may_return_twice) {
+  in_member([&]() -> std::string {
+    std::atomic<bool> done = false;
+    std::thread other;
+    return_beside(done, other);
+    EXPECT_OR_COMPLAIN(self.beside);
+    leave_external();
+    EXPECT_OR_COMPLAIN(self.beside && is_at_large(self.record->state));
+    done = true;
+    other.join();
+    yield_core();
+    EXPECT_OR_COMPLAIN(has_core() && core_owner() == self.index);
+    leave_external();
+    EXPECT_OR_COMPLAIN(has_core() && core_owner() == self.index && !self.beside);
+    enter_external();
+    EXPECT_OR_COMPLAIN(core_owner() == kNoThread);
+    leave_external();
+    runtime_stop();
+    return "";
+  });
+}
+
+TEST_F(OneCoreAndBeside, there_is_one_place_for_each_core) {
+  in_member([&]() -> std::string {
+    std::atomic<bool> done = false;
+    std::thread other;
+    return_beside(done, other);
+    EXPECT_OR_COMPLAIN(self.beside);
+    std::atomic<bool> waits = false;
+    std::thread third([&] {
+      // It waits for the core, and gets it at last.
+      if (!thread_attach()) _exit(1);
+      for (int wait = 0; wait < 4; ++wait) {
+        enter_external();
+        if (wait == 3) waits = true;
+        leave_external();
+        if (self.beside) _exit(2);
+      }
+      thread_detach();
+    });
+    while (!segment().cores[0].ready) sched_yield();
+    done = true;
+    other.join();
+    third.join();
+    EXPECT_OR_COMPLAIN(waits && self.beside && !has_core());
+    runtime_stop();
+    return "";
+  });
+}
+
+TEST_F(OneCoreAndBeside, a_child_of_a_fork_has_a_core) {
+  in_member([&]() -> std::string {
+    std::atomic<bool> done = false;
+    std::thread other;
+    return_beside(done, other);
+    EXPECT_OR_COMPLAIN(self.beside);
+    Child child([&](auto ready) {
+      runtime_after_fork();
+      if (!runtime_active() || !has_core() || self.beside) _exit(1);
+      ready();
+      runtime_stop();
+      _exit(0);
+    });
+    done = true;
+    other.join();
     runtime_stop();
     return "";
   });

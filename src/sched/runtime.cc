@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <new>
 
+#include "sched/go_beside.h"
 #include "sched/grant_wait.h"
 #include "sched/keeper.h"
 #include "sched/policy_file.h"
@@ -88,15 +89,6 @@ void loosen_if_idle(CoreIndex left) {
   }
 }
 
-// A loose thread asks first for the core of the CPU where the kernel woke it.
-void prefer_current_core() {
-  auto cpu = static_cast<unsigned>(sched_getcpu());
-  if (segment.core_info[self.record->last_core].os_cpu == cpu) return;
-  for (CoreIndex c = 0; c < segment.header->n_cores; ++c) {
-    if (segment.core_info[c].os_cpu == cpu) self.record->last_core = c;
-  }
-}
-
 // Before a wait that a signal ends early, with the core given away: the watchdog's own signal, if
 // it is on its way, comes first [nudge-1]. One that does not come (its sender died) is not waited
 // for.
@@ -112,8 +104,10 @@ void let_nudge_pass() {
 
 // From READY without a core to RUNNING.
 void acquire_core() {
+  self.beside = false;
   self.loose = self.loose && self.record->pinned_to == kNoCore;
-  if (self.loose) prefer_current_core();
+  // A loose thread asks first for the core where the kernel woke it.
+  if (self.loose) self.record->last_core = current_core();
   make_self_ready();
   if (self.loose && has_core()) return note_runs();
   wait_for_grant(nullptr, false);
@@ -190,6 +184,7 @@ int attach_process(bool may_load) {
   PlugIn::tell = tell_fault;
   bind_ledger();
   grant_wait_bind(*policy);
+  beside_bind(*policy);
   active = true;
   show_queued_hint();
   runtime_accept_nudges(nudge_signal);
@@ -281,6 +276,7 @@ void runtime_after_fork() {
   self.waits_inside_libc = false;
   waiters_inside_libc.store(0, std::memory_order_relaxed);
   self.n_deferred = 0;
+  self.beside = false;
   active = false;
   drop_mapping();
   keeper_after_fork();
@@ -359,6 +355,7 @@ void thread_detach() {
     if (held.core != kNoCore) ledger.release(held, true);
     self.record = nullptr;
     self.index = kNoThread;
+    self.beside = false;
     segment_free_thread(segment, index);
   }
   os::set_affinity(0, &instance_mask, sizeof instance_mask);
@@ -367,6 +364,7 @@ void thread_detach() {
 static Park park(const Deadline* deadline, bool interruptible, OutsideWord* outside, bool ended) {
   ThreadRecord<RealWorld>& record = *self.record;
   self.parked = true;
+  self.beside = false;
   {
     Critical critical;
     RuntimeLedger& ledger = ledger_slot.get();
@@ -444,6 +442,7 @@ static void end_wait_inside_libc() {
 void enter_external() {
   if (self.in_kernel) return;
   self.in_kernel = true;
+  end_run();
   begin_wait_inside_libc();
   {
     CriticalInCall critical;
@@ -461,7 +460,12 @@ void enter_external() {
 void leave_external() {
   self.in_kernel = false;
   if (!self.record) return;
-  regain_core();
+  if (go_beside()) {
+    end_wait_inside_libc();
+  } else {
+    regain_core();
+  }
+  begin_run();
   pass_scheduling_point();
 }
 

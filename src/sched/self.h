@@ -9,6 +9,7 @@
 
 #include <cstdint>
 
+#include "sched/beside.h"
 #include "segment/records.h"
 
 namespace roost {
@@ -30,6 +31,8 @@ struct Self {
   bool in_kernel = false;          // inside a blocking kernel call, without a core
   bool inside_libc = false;        // in a call that libc made, and so perhaps with a lock of libc's
   bool waits_inside_libc = false;  // there without a core, or a wait for one
+  bool beside = false;             // runs without a core, back from the kernel for a moment
+  Runs runs;                       // between waits in the kernel
   bool loose = false;              // not pinned, since its core was idle whenever it waited
   std::uint8_t idle_waits = 0;     // waits in the kernel in a row for which its core was idle
   std::uint16_t hand_offs = 0;     // grants waited for, counted round (leave_kernel_a_moment)

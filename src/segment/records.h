@@ -42,6 +42,7 @@ struct ThreadCounters {
   std::uint32_t rescues;     // cores taken by the watchdog while the thread slept unseen
   std::uint32_t shares;      // cores shared by the watchdog while the thread ran past the patience
   std::uint32_t awake;       // grants for which the thread waited without sleeping
+  std::uint32_t beside;      // returns from the kernel after which it went on without a core
 };
 struct Counter {
   const char* name;
@@ -52,7 +53,7 @@ inline constexpr Counter kCounterList[] = {
     {"grants", &ThreadCounters::grants},   {"switches", &ThreadCounters::switches},
     {"yields", &ThreadCounters::yields},   {"migrations", &ThreadCounters::migrations},
     {"rescues", &ThreadCounters::rescues}, {"shares", &ThreadCounters::shares},
-    {"awake", &ThreadCounters::awake}};
+    {"awake", &ThreadCounters::awake},     {"beside", &ThreadCounters::beside}};
 inline constexpr int kCounters = sizeof kCounterList / sizeof *kCounterList;
 
 template <class W>

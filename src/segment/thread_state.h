@@ -139,6 +139,15 @@ void change_state(ThreadRecord<W>& thread, State state) {
   }
 }
 
+// By a thread that is EXTERNAL and goes on without a core.
+template <class W>
+void be_at_large(ThreadRecord<W>& thread) {
+  std::uint32_t word = thread.state.load(std::memory_order_relaxed);
+  while (!thread.state.compare_exchange_strong(word, word | kAtLarge, std::memory_order_acq_rel,
+                                               std::memory_order_relaxed)) {
+  }
+}
+
 // By a thread without a core: it is READY, in its own hands, from now on.
 template <class W>
 void hold_ready(ThreadRecord<W>& thread, Party holder) {

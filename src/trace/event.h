@@ -18,6 +18,7 @@ enum class Kind : std::uint8_t {
   yielded = 5,    // it has left `core` and is READY
   ended = 6,      // it has left `core`, and Roost
   nudged = 7,     // the keeper's signal asks whether it waits
+  beside = 8,     // back from a call in the kernel, it goes on without a core
 
   // Of the thread whose kernel ID is `a`, and of cores.
   ready = 16,    // it has been woken, and needs a core; `core` is its last one
