@@ -5,6 +5,7 @@
 
 #include "os/sys.h"
 #include "sched/grant_wait.h"
+#include "sched/keeper.h"
 #include "sched/runtime_trace.h"
 
 namespace roost {
@@ -52,6 +53,7 @@ bool go_beside() {
   self.loose = self.beside = true;
   ++self.record->counters.beside;
   trace::record({.kind = trace::Kind::beside});
+  keeper_ensure();  // [keeper-1]
   return true;
 }
 

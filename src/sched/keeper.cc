@@ -210,10 +210,11 @@ void begin_to_watch(Segment& s) {
   });
 }
 
+// Or run without a core, and may come to wait by spinning.
 bool own_threads_wait() {
   return any_thread(*segment, [](ThreadIndex, const ThreadRecord<RealWorld>& record) {
-    return state_of(record.state.load(std::memory_order_seq_cst)) == State::ready &&
-           record.process == process;
+    std::uint32_t word = record.state.load(std::memory_order_seq_cst);
+    return (state_of(word) == State::ready || is_at_large(word)) && record.process == process;
   });
 }
 
