@@ -1,7 +1,7 @@
 // Threads that come back from a wait in the kernel and are about to wait there again in a moment:
 // those that do I/O. While all cores are busy such a thread does not queue for one, it runs beside
 // the owners: the kernel lets it in between, as it would without Roost, and its wait is over when
-// the kernel says so. One for each core of the instance at most.
+// the kernel says so. Eight for each core at most.
 //
 // It has no core, and is at large for all others (sched/at_large.h): at its next scheduling point
 // it is as one whose core was taken. Decision and figures: docs/design/030-beside.md.
@@ -39,7 +39,7 @@ class Runs {
   std::uint8_t brief_ = 0;  // so many of late
 };
 
-// The place beside a core, a word of the segment: who took it last, and when. It is free if that
+// A place beside a core, a word of the segment: who took it last, and when. It is free if that
 // thread is at large no more. 0 at first.
 class PlaceBeside {
  public:

@@ -24,17 +24,12 @@ bool is_there(ThreadIndex thread) {
          is_at_large(segment.threads[thread].state.load(std::memory_order_relaxed));
 }
 
-// At the core where the kernel woke the caller, or one of the next.
+// At the core where the kernel woke the caller.
 bool take_place() {
-  constexpr CoreIndex kMost = 8;
-  SegmentHeader& header = *runtime_segment().header;
   Nanoseconds now = os::now();
-  CoreIndex core = current_core();
-  for (CoreIndex left = std::min(kMost, header.n_cores); left > 0; --left) {
-    if (PlaceBeside(header.beside[core]).take(self.index, now, is_there)) return true;
-    core = core + 1 < header.n_cores ? static_cast<CoreIndex>(core + 1) : CoreIndex{0};
-  }
-  return false;
+  auto& places = runtime_segment().cores[current_core()].beside;
+  return std::any_of(std::begin(places), std::end(places),
+                     [&](auto& word) { return PlaceBeside(word).take(self.index, now, is_there); });
 }
 
 }  // namespace

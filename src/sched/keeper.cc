@@ -174,13 +174,15 @@ class Hands {
 void look_beside(Segment& s, Hands& hands, Nanoseconds now) {
   constexpr Nanoseconds kLong = 4'000'000, kLately = 100'000'000;
   for (CoreIndex core = 0; core < s.header->n_cores; ++core) {
-    PlaceBeside place(s.header->beside[core]);
-    ThreadIndex thread = place.thread();
-    if (thread >= s.header->n_threads) continue;
-    Nanoseconds age = place.age(now);
-    if (age < kLately) contention_shared(core);
-    if (age >= kLong && hands.is_at_large(thread) && !at_large.knows(thread))
-      at_large.add(thread, now);
+    for (auto& word : s.cores[core].beside) {
+      PlaceBeside place(word);
+      ThreadIndex thread = place.thread();
+      if (thread >= s.header->n_threads) continue;
+      Nanoseconds age = place.age(now);
+      if (age < kLately) contention_shared(core);
+      if (age >= kLong && hands.is_at_large(thread) && !at_large.knows(thread))
+        at_large.add(thread, now);
+    }
   }
 }
 

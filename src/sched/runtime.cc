@@ -444,7 +444,10 @@ void enter_external() {
   self.in_kernel = true;
   end_run();
   begin_wait_inside_libc();
-  {
+  // With no core to give up, nothing could be cut short by a handler that jumps.
+  if (be_external(*self.record)) {
+    note_left(trace::Kind::in_kernel, kNoCore);
+  } else {
     CriticalInCall critical;
     RuntimeLedger& ledger = ledger_slot.get();
     Held held = ledger.leave_core(self.index, State::external);

@@ -71,8 +71,6 @@ struct SegmentHeader {
   MaskWord<RealWorld> on_trial[kMaxMaskWords];
   // For how long threads that had been granted a core did not run on it, where that was long.
   std::atomic<std::uint32_t> late_us[kMaxMaskWords * 64];
-  // The places beside the cores (sched/beside.h).
-  std::atomic<std::uint64_t> beside[kMaxMaskWords * 64];
 };
 
 }  // namespace roost

@@ -83,6 +83,9 @@ struct alignas(kCoreStride) ThreadRecord {
   typename W::template atomic<std::uint32_t> guest;
 };
 
+// Threads back from the kernel that may run beside the owner of a core.
+inline constexpr unsigned kPlacesBeside = 8;
+
 // FIFO of READY threads of one process on one core, under the core's lock.
 struct Fifo {
   ThreadIndex head;
@@ -102,6 +105,8 @@ struct alignas(kCoreStride) CoreSlot {
   typename W::template atomic<std::uint64_t> policy_shared;  // the same, for all to read and change
   // Line 2: which processes have READY threads here, under `lock`.
   std::uint64_t ready_processes[kProcessWords];
+  // Line 3: the places beside it (sched/beside.h).
+  typename W::template atomic<std::uint64_t> beside[kPlacesBeside];
 
   // By whoever has the core.
   void count_pass() {

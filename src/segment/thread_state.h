@@ -148,6 +148,18 @@ void be_at_large(ThreadRecord<W>& thread) {
   }
 }
 
+// By a thread that is at large, to wait in the kernel. False if it is not, or not any more.
+template <class W>
+bool be_external(ThreadRecord<W>& thread) {
+  std::uint32_t word = thread.state.load(std::memory_order_relaxed);
+  while (is_at_large(word)) {
+    if (thread.state.compare_exchange_strong(word, word & ~kAtLarge, std::memory_order_acq_rel,
+                                             std::memory_order_relaxed))
+      return true;
+  }
+  return false;
+}
+
 // By a thread without a core: it is READY, in its own hands, from now on.
 template <class W>
 void hold_ready(ThreadRecord<W>& thread, Party holder) {
