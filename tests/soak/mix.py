@@ -60,6 +60,7 @@ class Mix:
         options += ["--pin", chance.choice(("core", "core", "node", "none"))]
         options += ["--spin", chance.choice(("off", "preempt", "rewrite", "rewrite"))]
         options += ["--trap", chance.choice(("auto", "auto", "on"))]
+        options += ["--set", chance.choice(("beside=500us", "beside=500us", "beside=0ns", "beside=10ms"))]
         return options + ["--quantum", chance.choice(("1ms", "20ms", "20ms", "100ms"))]
 
     def job(self, chance: random.Random) -> Job:
@@ -86,6 +87,7 @@ class Mix:
     def _waits(self, chance: random.Random) -> Job:
         return chance.choice((
             Job(self._program("multi", "inline_turns", chance.randint(2, 12), chance.randint(10, 500))),
+            Job(self._program("multi", "pipe_turns", chance.randint(10, 300), chance.randint(1, 8))),
             Job([str(self._bench / "barrier_loop"), "--threads", str(chance.randint(2, 40)),
                  "--seconds", "0.3"]),
             Job([str(self._bench / "convoy"), "--threads", str(chance.randint(2, 40)),
