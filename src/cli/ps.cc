@@ -22,7 +22,8 @@ constexpr const char* kPsHelp =
     "thread\n"
     "computed on while others waited for long; grants for which the thread waited AWAKE, in the "
     "kernel's\n"
-    "run queue.\n"
+    "run queue; returns from such calls after which the thread went on BESIDE those that had the "
+    "cores.\n"
     "\n"
     "Examples:\n"
     "  roost ps                   what runs under Roost now\n"
@@ -97,15 +98,16 @@ void print_json(const Report& report) {
 
 template <class... Columns>
 void print_columns(const Columns&... columns) {
-  fmt::print("  {:>9} {:<15} {:>5} {:>5} {:>5} {:>6} {:>9} {:>9} {:>9} {:>10} {:>7} {:>6} {:>9}\n",
-             columns...);
+  fmt::print(
+      "  {:>9} {:<15} {:>5} {:>5} {:>5} {:>6} {:>9} {:>9} {:>9} {:>10} {:>7} {:>6} {:>9} {:>9}\n",
+      columns...);
 }
 
 void print_row(const std::string& pid, const std::string& command, const Activity& activity) {
   const auto& t = activity.threads;
   const auto& c = activity.counters;
   print_columns(pid, command, t[0], t[1], t[2], t[3] + t[4], c[0], c[1], c[2], c[3], c[4], c[5],
-                c[6]);
+                c[6], c[7]);
 }
 
 void print_instance(const InstanceSnapshot& instance) {
@@ -115,7 +117,7 @@ void print_instance(const InstanceSnapshot& instance) {
              instance.cpus.count(), instance.cpus.count() == 1 ? "" : "s",
              brief_cpulist(instance.cpus).c_str(), instance.pinning, instance.policy, parameters);
   print_columns("PID", "COMMAND", "RUN", "READY", "BLOCK", "KERNEL", "GRANTS", "SWITCHES", "YIELDS",
-                "MIGRATIONS", "RESCUES", "SHARES", "AWAKE");
+                "MIGRATIONS", "RESCUES", "SHARES", "AWAKE", "BESIDE");
   for (const ProcessSnapshot& process : instance.processes) {
     print_row(std::to_string(process.pid), process.command, process.activity);
   }
