@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <utility>
 
+#include "base/guard.h"
 #include "base/world.h"
 
 namespace roost::omp {
@@ -28,7 +29,7 @@ class DependCounts {
   // under the lock.
   template <class Enlist>
   void put_before(DependCounts& later, Enlist&& enlist) {
-    Locked locked(lock_);
+    GuardOf<Lock> guard(lock_);
     if (complete_) return;
     later.uses_.fetch_add(1, std::memory_order_relaxed);
     later.awaits_.fetch_add(1, std::memory_order_relaxed);
@@ -37,12 +38,12 @@ class DependCounts {
 
   // The task is complete: those that wait for it, whom the caller lets go and drops.
   Successors finish() {
-    Locked locked(lock_);
+    GuardOf<Lock> guard(lock_);
     complete_ = true;
     return std::exchange(successors_, Successors{});
   }
   bool is_complete() {
-    Locked locked(lock_);
+    GuardOf<Lock> guard(lock_);
     return complete_;
   }
 
@@ -60,17 +61,6 @@ class DependCounts {
   bool drop() { return uses_.fetch_sub(1, std::memory_order_acq_rel) == 1; }
 
  private:
-  class Locked {
-   public:
-    explicit Locked(Lock& lock) : lock_(lock) { lock_.acquire(); }
-    ~Locked() { lock_.release(); }
-    Locked(const Locked&) = delete;
-    Locked& operator=(const Locked&) = delete;
-
-   private:
-    Lock& lock_;
-  };
-
   Atomic<std::uint32_t> uses_{1};    // sets and lists it is in, and its task
   Atomic<std::uint32_t> awaits_{1};  // tasks it waits for, and one while it is set up
   Lock lock_;

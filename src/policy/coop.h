@@ -51,8 +51,7 @@ inline constexpr PolicyParameter kParameters[] = {
      1'000'000, 0, 10'000'000'000},
     {"beside", "ns",
      "A thread that needs a core for less than this between two waits in the kernel goes on "
-     "without "
-     "one, beside those that have the cores. 0: none does.",
+     "without one, beside those that have the cores. 0: none does.",
      500'000, 0, 10'000'000},
 };
 

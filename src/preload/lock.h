@@ -1,6 +1,7 @@
 // A short process-local spin lock that signal handlers on the same thread cannot re-enter.
 #pragma once
 
+#include "base/guard.h"
 #include "base/world.h"
 
 namespace roost {
@@ -31,15 +32,6 @@ class Lock {
   std::atomic<bool> held_{false};
 };
 
-class LockGuard {
- public:
-  explicit LockGuard(Lock& lock) : lock_(lock) { lock_.acquire(); }
-  ~LockGuard() { lock_.release(); }
-  LockGuard(const LockGuard&) = delete;
-  LockGuard& operator=(const LockGuard&) = delete;
-
- private:
-  Lock& lock_;
-};
+using LockGuard = GuardOf<Lock>;
 
 }  // namespace roost

@@ -160,13 +160,27 @@ struct OneCoreAndBeside : OneCore {
     while (!taken) sched_yield();
     leave_external();
   }
+
+  // `body` runs in a thread beside the core; what it is given ends the thread that has it.
+  template <class Body>
+  void in_thread_beside(Body&& body) {
+    in_member([&]() -> std::string {
+      std::atomic<bool> done = false;
+      std::thread other;
+      return_beside(done, other);
+      EXPECT_OR_COMPLAIN(self.beside);
+      std::string complaint = body([&] {
+        done = true;
+        other.join();
+      });
+      runtime_stop();
+      return complaint;
+    });
+  }
 };
 
 TEST_F(OneCoreAndBeside, a_thread_with_brief_runs_goes_on_without_a_core) {
-  in_member([&]() -> std::string {
-    std::atomic<bool> done = false;
-    std::thread other;
-    return_beside(done, other);
+  in_thread_beside([&](auto end_other) -> std::string {
     EXPECT_OR_COMPLAIN(!has_core() && self.beside && can_park());
     EXPECT_OR_COMPLAIN(is_at_large(self.record->state) && self.record->counters.beside == 1);
     EXPECT_OR_COMPLAIN(core_owner() != self.index && core_owner() != kNoThread);
@@ -174,48 +188,35 @@ TEST_F(OneCoreAndBeside, a_thread_with_brief_runs_goes_on_without_a_core) {
     EXPECT_OR_COMPLAIN(!self.beside && !is_at_large(self.record->state));
     leave_external();
     EXPECT_OR_COMPLAIN(!has_core() && self.record->counters.beside == 2);
-    done = true;
-    other.join();
+    end_other();
     EXPECT_OR_COMPLAIN(!has_core());  // until it passes a scheduling point
     yield_core();
     EXPECT_OR_COMPLAIN(has_core() && !self.beside);
-    runtime_stop();
     return "";
   });
 }
 
 TEST_F(OneCoreAndBeside, it_can_block_and_is_woken_with_a_core) {
-  in_member([&]() -> std::string {
-    std::atomic<bool> done = false;
-    std::thread other;
-    return_beside(done, other);
-    EXPECT_OR_COMPLAIN(self.beside);
+  in_thread_beside([&](auto end_other) -> std::string {
     std::thread waker([&, index = self.index] {
       unpark(index);
-      done = true;
+      end_other();
     });
     EXPECT_OR_COMPLAIN(park(nullptr, false) == Park::woken);
     EXPECT_OR_COMPLAIN(!self.beside);
     waker.join();
-    other.join();
     yield_core();
     EXPECT_OR_COMPLAIN(has_core());
-    runtime_stop();
     return "";
   });
 }
 
 // A handler interrupts the wait, waits itself, and returns: the outer wait ends after that.
 TEST_F(OneCoreAndBeside, it_may_return_twice) {
-  in_member([&]() -> std::string {
-    std::atomic<bool> done = false;
-    std::thread other;
-    return_beside(done, other);
-    EXPECT_OR_COMPLAIN(self.beside);
+  in_thread_beside([&](auto end_other) -> std::string {
     leave_external();
     EXPECT_OR_COMPLAIN(self.beside && is_at_large(self.record->state));
-    done = true;
-    other.join();
+    end_other();
     yield_core();
     EXPECT_OR_COMPLAIN(has_core() && core_owner() == self.index);
     leave_external();
@@ -223,17 +224,12 @@ TEST_F(OneCoreAndBeside, it_may_return_twice) {
     enter_external();
     EXPECT_OR_COMPLAIN(core_owner() == kNoThread);
     leave_external();
-    runtime_stop();
     return "";
   });
 }
 
 TEST_F(OneCoreAndBeside, where_all_places_are_taken_it_waits_for_a_core) {
-  in_member([&]() -> std::string {
-    std::atomic<bool> done = false;
-    std::thread other;
-    return_beside(done, other);
-    EXPECT_OR_COMPLAIN(self.beside);
+  in_thread_beside([&](auto end_other) -> std::string {
     for (auto& word : segment().cores[0].beside) word.store(segment().cores[0].beside[0]);
     std::atomic<bool> waits = false;
     std::thread third([&] {
@@ -248,21 +244,15 @@ TEST_F(OneCoreAndBeside, where_all_places_are_taken_it_waits_for_a_core) {
       thread_detach();
     });
     while (!segment().cores[0].ready) sched_yield();
-    done = true;
-    other.join();
+    end_other();
     third.join();
     EXPECT_OR_COMPLAIN(waits && self.beside && !has_core());
-    runtime_stop();
     return "";
   });
 }
 
 TEST_F(OneCoreAndBeside, a_child_of_a_fork_has_a_core) {
-  in_member([&]() -> std::string {
-    std::atomic<bool> done = false;
-    std::thread other;
-    return_beside(done, other);
-    EXPECT_OR_COMPLAIN(self.beside);
+  in_thread_beside([&](auto end_other) -> std::string {
     Child child([&](auto ready) {
       runtime_after_fork();
       if (!runtime_active() || !has_core() || self.beside) _exit(1);
@@ -270,9 +260,7 @@ TEST_F(OneCoreAndBeside, a_child_of_a_fork_has_a_core) {
       runtime_stop();
       _exit(0);
     });
-    done = true;
-    other.join();
-    runtime_stop();
+    end_other();
     return "";
   });
 }

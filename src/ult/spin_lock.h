@@ -2,6 +2,7 @@
 // code.
 #pragma once
 
+#include "base/guard.h"
 #include "base/world.h"
 #include "ult/host.h"
 
@@ -27,15 +28,6 @@ class SpinLock {
   std::atomic<bool> held_{false};
 };
 
-class SpinGuard {
- public:
-  explicit SpinGuard(SpinLock& lock) : lock_(lock) { lock_.acquire(); }
-  ~SpinGuard() { lock_.release(); }
-  SpinGuard(const SpinGuard&) = delete;
-  SpinGuard& operator=(const SpinGuard&) = delete;
-
- private:
-  SpinLock& lock_;
-};
+using SpinGuard = GuardOf<SpinLock>;
 
 }  // namespace roost::ult
