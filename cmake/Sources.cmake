@@ -1,7 +1,7 @@
 # Collects the sources of a list of folders under src/, by the ending of their names.
 
 # The folders of the guest below preload, bottom to top, but for the policies (Policy.cmake).
-set(ROOST_CORE_FOLDERS base os trace spin topo segment sched)
+set(ROOST_CORE_FOLDERS base os trace spin blas topo segment sched)
 
 # roost_glob(OUT PATTERN...): files relative to the root, looked up again at each build.
 function(roost_glob out)

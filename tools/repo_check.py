@@ -16,7 +16,7 @@ ROOT = Path(__file__).resolve().parent.parent
 MAX_LINES = 600
 
 # The folders of src/ and what each may include besides itself (ARCHITECTURE.md, the picture).
-STACK = ["base", "os", "trace", "spin", "topo", "segment", "policy", "sched", "preload"]
+STACK = ["base", "os", "trace", "spin", "blas", "topo", "segment", "policy", "sched", "preload"]
 MAY_INCLUDE = {folder: set(STACK[:rank]) for rank, folder in enumerate(STACK)}
 BELOW_PRELOAD = set(STACK[:-1])
 # The OpenMP runtime: a library of its own, above the vocabulary alone (and the trace's, event.h).

@@ -221,11 +221,12 @@ Verb add_run(CLI::App& app, const std::vector<std::string>& command) {
        "Whether system calls that libraries make without libc are\n"
        "trapped, so that threads that wait by them give up their core\n"
        "[auto: where such a library is loaded, as libgomp is]");
-  text("--blas", options->blas, "keep|adapt",
-       "How many threads each call of OpenBLAS and BLIS takes: as many as\n"
-       "the program says, or no more than there are cores for, so that\n"
-       "calls side by side take a core each. Sums may then differ in\n"
-       "their last bits [keep]");
+  text("--blas", options->blas, "keep|same|adapt",
+       "Into how many pieces calls of OpenBLAS and BLIS are cut: as many\n"
+       "as the program says ('keep'), or no more than there are cores\n"
+       "for, so that calls side by side take a core each: where no bit\n"
+       "of the results depends on it ('same', OpenBLAS alone), or also\n"
+       "where the last bits of sums may differ ('adapt') [same]");
   text("--omp", options->omp, "auto|roost|host",
        "Which OpenMP runtime programs get: Roost's own, in place of\n"
        "libgomp and libomp, or the one they bring; 'auto' takes Roost's\n"

@@ -16,7 +16,7 @@ namespace {
 
 constexpr const char* kSpinModes[] = {"off", "preempt", "rewrite"};
 constexpr const char* kTrapModes[] = {"off", "auto", "on"};
-constexpr const char* kBlasModes[] = {"keep", "adapt"};
+constexpr const char* kBlasModes[] = {"keep", "same", "adapt"};
 constexpr const char* kOmpModes[] = {"auto", "roost", "host"};
 
 constexpr PolicyParameter kInstanceParameters[] = {

@@ -163,7 +163,7 @@ TEST(Settings, mistakes_name_what_is_allowed) {
   EXPECT_EQ(complaint({.cores = "-1"}), "--cores takes a number of cores, 1 or more, not '-1'");
   EXPECT_EQ(complaint({.cores = "many"}), "--cores takes a number of cores, 1 or more, not 'many'");
   EXPECT_EQ(complaint({.spin = "on"}), "--spin takes off, preempt or rewrite, not 'on'");
-  EXPECT_EQ(complaint({.blas = "on"}), "--blas takes keep or adapt, not 'on'");
+  EXPECT_EQ(complaint({.blas = "on"}), "--blas takes keep, same or adapt, not 'on'");
   EXPECT_EQ(complaint({.cpus = "0", .cores = "1"}), "--cpus and --cores exclude each other");
 }
 

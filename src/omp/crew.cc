@@ -198,6 +198,7 @@ extern "C" ROOST_EXPORT int roost_crew_run(void* (*function)(void*), void* argum
   if (n - 1 > kMostHands || !ult::host::with_roost()) return 0;
   const ult::Strand* caller = ult::carrier().current;
   if (find_crew(caller)) return 0;
+  if (n == 1) ult::host::pass_point(caller->inside == nullptr);  // as where a crew begins
   auto* first = static_cast<char*>(arguments);
   for (unsigned i = 1; i < n; ++i) {
     if (!roost_crew_create(function, first + i * stride)) return 0;  // the first of them, if any

@@ -12,6 +12,7 @@
 #include "os/raw_syscall.h"
 #include "os/sys.h"
 #include "policy/call_width.h"
+#include "preload/blas_width.h"
 #include "preload/fork_gate.h"
 #include "preload/real.h"
 #include "sched/keeper.h"
@@ -203,7 +204,10 @@ void* adapt(void*) {
 
 }  // namespace
 
-void blas_configure(bool adapt) { wanted = adapt; }
+void blas_configure(BlasMode mode) {
+  wanted = mode == BlasMode::adapt;
+  blas_width_configure(mode != BlasMode::keep);
+}
 
 void blas_before_thread() {
   if (!wanted || started.load(std::memory_order_relaxed)) return;
@@ -214,6 +218,7 @@ void blas_before_thread() {
 void blas_after_fork() {
   started.store(false, std::memory_order_relaxed);
   lock_waiters.store(0, std::memory_order_relaxed);
+  blas_width_after_fork();
 }
 
 void blas_lock_waiters(int change) {

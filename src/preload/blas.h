@@ -9,8 +9,15 @@
 
 namespace roost {
 
+// What may be done to a call of a BLAS (`--blas`).
+enum class BlasMode {
+  keep,   // nothing
+  same,   // cut into fewer pieces than asked for, where results stay the same (blas_width.h)
+  adapt,  // that, and other widths
+};
+
 // Before the process has its first managed thread.
-void blas_configure(bool adapt);
+void blas_configure(BlasMode mode);
 // Before the program creates a thread. Starts the helper, if one is wanted.
 void blas_before_thread();
 void blas_after_fork();

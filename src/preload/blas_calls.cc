@@ -7,7 +7,10 @@
 #include "preload/blas_calls.h"
 
 #include "base/loaded_object.h"
+#include "blas/cut.h"
+#include "blas/trial.h"
 #include "preload/blas_library.h"
+#include "preload/blas_width.h"
 #include "preload/fork_gate.h"
 #include "preload/mutex.h"
 #include "preload/public_api.h"
@@ -17,7 +20,7 @@
 
 namespace roost {
 
-ROOST_EXPORT BlasExec exec_blas;
+ROOST_EXPORT blas::Exec exec_blas;
 
 namespace {
 
@@ -35,7 +38,7 @@ constinit thread_local unsigned begun_pieces __attribute__((tls_model("initial-e
 // What the pieces of one call lack of work buffers, while it lives.
 class WorkBuffers {
  public:
-  WorkBuffers(BlasLibrary& library, BlasPiece* pieces, unsigned n)
+  WorkBuffers(BlasLibrary& library, blas::Piece* pieces, unsigned n)
       : library_(library), pieces_(pieces), n_(n) {
     int core = roost_core();
     core_ = core > 0 ? static_cast<CoreIndex>(core) : 0;
@@ -54,11 +57,11 @@ class WorkBuffers {
   // False if there is no more memory.
   bool give(const BlasLibrary::Layout& layout) {
     for (; given_ < n_; ++given_) {
-      BlasPiece& piece = pieces_[given_];
+      blas::Piece& piece = pieces_[given_];
       Lent& lent = lent_[given_];
       lent = {};
       // The first has its caller's.
-      if (piece.mode & BlasPiece::kPlain || given_ == 0) continue;
+      if (piece.mode & blas::Piece::kPlain || given_ == 0) continue;
       if (!piece.a) {
         lent.buffer = library_.buffers.take(core_);
         if (lent.buffer == LazyBuffers::kNone) return false;
@@ -79,7 +82,7 @@ class WorkBuffers {
     bool a, b;
   };
   BlasLibrary& library_;
-  BlasPiece* pieces_;
+  blas::Piece* pieces_;
   unsigned n_;
   unsigned given_ = 0;
   CoreIndex core_;
@@ -112,15 +115,15 @@ class OthersMayCall {
 
 // A piece of a call, for the crew.
 void* do_piece(void* argument) {
-  auto& piece = *static_cast<BlasPiece*>(argument);
+  auto& piece = *static_cast<blas::Piece*>(argument);
   ++begun_pieces;
-  if (piece.mode & BlasPiece::kPlain) {
+  if (piece.mode & blas::Piece::kPlain) {
     reinterpret_cast<void (*)(void*)>(piece.routine)(piece.arguments);
-  } else if (piece.mode & BlasPiece::kLegacy) {
+  } else if (piece.mode & blas::Piece::kLegacy) {
     // The library knows how; of one piece it does nothing else.
     reinterpret_cast<const BlasLibrary*>(piece.assigned)->exec()(1, &piece);
   } else {
-    reinterpret_cast<BlasPiece::Routine*>(piece.routine)(
+    reinterpret_cast<blas::Piece::Routine*>(piece.routine)(
         piece.arguments, piece.range_m, piece.range_n, piece.a, piece.b, piece.position);
   }
   --begun_pieces;
@@ -128,41 +131,76 @@ void* do_piece(void* argument) {
 }
 
 // Whether the pieces lie side by side, as OpenMP's threads find them, and the pool in a chain.
-bool are_chained(const BlasPiece* pieces, long n) {
+bool are_chained(const blas::Piece* pieces, long n) {
   for (long i = 0; i + 1 < n; ++i) {
     if (pieces[i].next != &pieces[i + 1]) return false;
   }
   return pieces[n - 1].next == nullptr;
 }
 
-// False, and nothing is done, if the library has to do it.
-bool run_as_crew(BlasLibrary& library, long n, BlasPiece* pieces) {
+constinit blas::Verdicts verdicts;
+
+// How pieces of a call are done.
+struct Way {
+  BlasLibrary& library;
   BlasLibrary::Layout layout;
-  if (!are_chained(pieces, n) || !library.layout_of(pieces[0].mode, layout)) return false;
-  auto count = static_cast<unsigned>(n);
-  WorkBuffers buffers(library, pieces, count);
-  if (!buffers.give(layout)) return false;
-  for (unsigned i = 0; i < count; ++i) {
+};
+
+// False, and nothing is done, if the library has to do it.
+bool run_as_crew(void* context, blas::Piece* pieces, unsigned n) {
+  auto& way = *static_cast<Way*>(context);
+  WorkBuffers buffers(way.library, pieces, n);
+  if (!buffers.give(way.layout)) return false;
+  for (unsigned i = 0; i < n; ++i) {
     pieces[i].position = i;
-    pieces[i].assigned = reinterpret_cast<long>(&library);  // for do_piece()
+    pieces[i].assigned = reinterpret_cast<long>(&way.library);  // for do_piece()
   }
+  return crew_run.found()(do_piece, pieces, sizeof *pieces, n) != 0;
+}
+
+// Whether the call may be cut into `fewer` pieces: nobody can tell from its results.
+bool may_be(const blas::Cut& cut, blas::Piece* pieces, unsigned fewer, Way& way) {
+  if (!cut.can_be(fewer, way.library.bytes_of_second(way.layout))) return false;
+  std::uint64_t key = cut.key(fewer);
+  blas::Verdicts::Answer answer = verdicts.ask(key);
+  if (answer != blas::Verdicts::Answer::try_now) return answer == blas::Verdicts::Answer::same;
+  bool same = blas::same_results(cut, pieces, fewer, {run_as_crew, &way});
+  verdicts.note(key, same);
+  return same;
+}
+
+// False, and nothing is done, if the library has to do it.
+bool run_call(BlasLibrary& library, blas::Piece* pieces, unsigned n) {
+  Way way{library, {}};
+  if (!are_chained(pieces, n) || !library.layout_of(pieces[0].mode, way.layout)) return false;
   OthersMayCall others_may(library);
-  return crew_run.found()(do_piece, pieces, sizeof *pieces, count) != 0;
+  BlasCall call;
+  blas::Cut cut;
+  unsigned cores = call.cores(n);
+  if (cores < n && cut.read(library.routine_of(pieces[0].routine), pieces, n) &&
+      may_be(cut, pieces, cores, way)) {
+    blas::Fewer fewer(cut, pieces, cores);
+    if (run_as_crew(&way, pieces, cores)) {
+      call.count_fewer();
+      return true;
+    }
+  }
+  return run_as_crew(&way, pieces, n);
 }
 
 }  // namespace
 
-ROOST_EXPORT int exec_blas(long n, BlasPiece* pieces) {
-  static constinit Real<BlasExec> elsewhere{"exec_blas"};
+ROOST_EXPORT int exec_blas(long n, blas::Piece* pieces) {
+  static constinit Real<blas::Exec> elsewhere{"exec_blas"};
   dl_find_object object;
   if (!find_object(__builtin_return_address(0), object)) return elsewhere(n, pieces);
   resolve_libc_functions();
   bool crews = crew_run.found() && runtime_active() && !inside_roost();
   if (crews && n > 1 && n <= kMostPieces && pieces) {
     BlasLibrary* library = BlasLibrary::find(object, exec_blas);
-    if (library && run_as_crew(*library, n, pieces)) return 0;
+    if (library && run_call(*library, pieces, static_cast<unsigned>(n))) return 0;
   }
-  BlasExec* original = BlasLibrary::original(object, exec_blas);
+  blas::Exec* original = BlasLibrary::original(object, exec_blas);
   return original ? original(n, pieces) : elsewhere(n, pieces);
 }
 

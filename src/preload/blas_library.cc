@@ -39,12 +39,12 @@ bool is_version_known(const ObjectSymbols& symbols) {
   return false;
 }
 
-const void* address_of(BlasExec* function) { return reinterpret_cast<const void*>(function); }
+const void* address_of(blas::Exec* function) { return reinterpret_cast<const void*>(function); }
 
-BlasExec* original_of(const ObjectSymbols& symbols, BlasExec* replacement) {
+blas::Exec* original_of(const ObjectSymbols& symbols, blas::Exec* replacement) {
   void* found = symbols.find(kExec);
   const void* moved = found ? unpatched_entry(found, address_of(replacement)) : nullptr;
-  return reinterpret_cast<BlasExec*>(moved ? const_cast<void*>(moved) : found);
+  return reinterpret_cast<blas::Exec*>(moved ? const_cast<void*>(moved) : found);
 }
 
 // All of the object's wait loops lie before exec_blas_async, exec_blas_async_wait and the pool's
@@ -75,9 +75,9 @@ struct Seen {
   void* a;
   void* b;
 };
-int do_nothing(void*, void*, void*, void*, void*, long) { return 0; }
-int look(void* arguments, void*, void*, void* a, void* b, long) {
-  *static_cast<Seen*>(arguments) = {a, b};
+int do_nothing(blas::Arguments*, const long*, const long*, void*, void*, long) { return 0; }
+int look(blas::Arguments* arguments, const long*, const long*, void* a, void* b, long) {
+  *static_cast<Seen*>(arguments->common) = {a, b};
   return 0;
 }
 
@@ -104,11 +104,11 @@ BlasLibrary* BlasLibrary::slot_of(const dl_find_object& object) {
   return nullptr;
 }
 
-BlasExec* BlasLibrary::original(const dl_find_object& object, BlasExec* replacement) {
+blas::Exec* BlasLibrary::original(const dl_find_object& object, blas::Exec* replacement) {
   return original_of(ObjectSymbols(*object.dlfo_link_map), replacement);
 }
 
-void BlasLibrary::prepare(const dl_find_object& object, BlasExec* replacement) {
+void BlasLibrary::prepare(const dl_find_object& object, blas::Exec* replacement) {
   ObjectSymbols symbols(*object.dlfo_link_map);
   BlasLibrary* library = slot_of(object);
   const void* exec = symbols.find(kExec);
@@ -131,7 +131,7 @@ void BlasLibrary::leave_loops(const dl_find_object& object) {
     library->prepared_.store(true, std::memory_order_relaxed);
 }
 
-BlasLibrary* BlasLibrary::find(const dl_find_object& object, BlasExec* replacement) {
+BlasLibrary* BlasLibrary::find(const dl_find_object& object, blas::Exec* replacement) {
   BlasLibrary* library = slot_of(object);
   if (!library) return nullptr;
   Fit fit = library->fit_.load(std::memory_order_acquire);
@@ -143,7 +143,7 @@ BlasLibrary* BlasLibrary::find(const dl_find_object& object, BlasExec* replaceme
   return fit == Fit::yes ? library : nullptr;
 }
 
-bool BlasLibrary::learn(const dl_find_object& object, BlasExec* replacement) {
+bool BlasLibrary::learn(const dl_find_object& object, blas::Exec* replacement) {
   ObjectSymbols symbols(*object.dlfo_link_map);
   exec_ = original_of(symbols, replacement);
   allocate_ = symbols.function<void*(int)>("blas_memory_alloc");
@@ -167,18 +167,36 @@ bool BlasLibrary::learn_buffer_size() {
   return true;
 }
 
+blas::Routine BlasLibrary::routine_of(const void* code) {
+  constexpr unsigned kTop = 56, kAlignment = 16;
+  auto address = reinterpret_cast<std::uint64_t>(code);
+  auto& known = routines_[address / kAlignment % kRoutines];
+  std::uint64_t word = known.load(std::memory_order_relaxed);
+  if ((word & ((std::uint64_t{1} << kTop) - 1)) == address) {
+    return static_cast<blas::Routine>(word >> kTop);
+  }
+  dl_find_object object;
+  if (!contains(code) || !find_object(code, object)) return blas::Routine::other;
+  ObjectSymbols::Place place = ObjectSymbols(*object.dlfo_link_map).place_of(code);
+  blas::Routine routine = blas::routine_named(place.begins, place.behind);
+  known.store(static_cast<std::uint64_t>(routine) << kTop | address, std::memory_order_relaxed);
+  return routine;
+}
+
 bool BlasLibrary::layout_of(int mode, Layout& layout) {
   Learned& learned = layouts_[index_of_type(mode)];
   layout.b = learned.b.load(std::memory_order_acquire);
   layout.a = learned.a.load(std::memory_order_relaxed);
   if (layout.b) return true;
   Seen seen{};
-  BlasPiece pieces[2];
+  blas::Arguments arguments{};
+  arguments.common = &seen;
+  blas::Piece pieces[2];
   memset(pieces, 0, sizeof pieces);
   pieces[0].routine = reinterpret_cast<void*>(do_nothing);
   pieces[0].next = &pieces[1];
   pieces[1].routine = reinterpret_cast<void*>(look);
-  pieces[1].arguments = &seen;
+  pieces[0].arguments = pieces[1].arguments = &arguments;
   pieces[0].mode = pieces[1].mode = mode & kType;
   exec_(2, pieces);
   auto a = reinterpret_cast<std::uintptr_t>(seen.a), b = reinterpret_cast<std::uintptr_t>(seen.b);

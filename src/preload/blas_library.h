@@ -5,60 +5,35 @@
 #pragma once
 
 #include <dlfcn.h>
-#include <pthread.h>
 
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
 
+#include "blas/piece.h"
+#include "blas/routine.h"
 #include "preload/lazy_buffers.h"
 
 namespace roost {
-
-// OpenBLAS's blas_queue_t (common_thread.h): a piece of a call.
-struct BlasPiece {
-  void* routine;
-  long position;
-  long assigned;  // the thread of the pool
-  void* arguments;
-  void* range_m;
-  void* range_n;
-  void* a;  // work buffers; null: those of the thread that does it
-  void* b;
-  BlasPiece* next;
-  pthread_mutex_t lock;
-  pthread_cond_t finished;
-  int mode;
-  int status;
-
-  // In `mode`: the routine takes its arguments one by one, or `arguments` alone.
-  static constexpr int kLegacy = 0x8000, kPlain = 0x4000;
-  // Else it is a
-  using Routine = int(void* arguments, void* range_m, void* range_n, void* a, void* b,
-                      long position);
-};
-
-// Has the pieces done, and waits for all.
-using BlasExec = int(long n, BlasPiece* pieces);
 
 class BlasLibrary {
  public:
   // The one that the object is; null: it is none that is known, or another thread finds that out
   // just now. `replacement`: of its exec_blas. Calls functions of the library.
-  static BlasLibrary* find(const dl_find_object& object, BlasExec* replacement);
+  static BlasLibrary* find(const dl_find_object& object, blas::Exec* replacement);
 
   // Before the object makes its first thread: has its own calls of exec_blas go to `replacement`,
   // if it has bound them to itself, and makes room in its wait loops, so that they can be led
   // through stubs (spin_site.h). Nothing if it is no OpenBLAS that is known.
-  static void prepare(const dl_find_object& object, BlasExec* replacement);
+  static void prepare(const dl_find_object& object, blas::Exec* replacement);
 
   // Threads may be in its wait loops already, which stay as they are.
   static void leave_loops(const dl_find_object& object);
 
   // The object's own exec_blas, also where its entry leads to `replacement`; null: it has none.
-  static BlasExec* original(const dl_find_object& object, BlasExec* replacement);
+  static blas::Exec* original(const dl_find_object& object, blas::Exec* replacement);
 
-  BlasExec* exec() const { return exec_; }
+  blas::Exec* exec() const { return exec_; }
 
   // Where a thread's work buffers are for pieces of a mode, as the library itself has them.
   struct Layout {
@@ -67,6 +42,13 @@ class BlasLibrary {
   };
   // False if it does not tell. Has it do two pieces, the first time.
   bool layout_of(int mode, Layout& layout);
+  // Of a buffer, from where the second begins.
+  std::size_t bytes_of_second(const Layout& layout) const {
+    return buffers.bytes() - layout.a - layout.b;
+  }
+
+  // Which one the code of a piece belongs to.
+  blas::Routine routine_of(const void* code);
 
   bool contains(const void* address) const {
     auto at = reinterpret_cast<std::uintptr_t>(address);
@@ -85,7 +67,7 @@ class BlasLibrary {
   enum class Fit : int { unknown, asked, yes, no };
 
   static BlasLibrary* slot_of(const dl_find_object& object);
-  bool learn(const dl_find_object& object, BlasExec* replacement);
+  bool learn(const dl_find_object& object, blas::Exec* replacement);
   bool learn_buffer_size();
 
   static BlasLibrary all_[4];
@@ -98,7 +80,7 @@ class BlasLibrary {
   std::atomic<Fit> fit_{Fit::unknown};
   std::atomic<bool> prepared_{false};
   std::atomic<bool> loops_have_room_{false};
-  BlasExec* exec_ = nullptr;
+  blas::Exec* exec_ = nullptr;
   void* (*allocate_)(int) = nullptr;
   void (*release_)(void*) = nullptr;
   // By the number's type; b 0: not learned.
@@ -107,6 +89,9 @@ class BlasLibrary {
     std::atomic<std::size_t> a{0}, b{0};
   };
   Learned layouts_[kTypes];
+  // Those asked for of late, by their code's address: it, and the Routine in the highest byte.
+  static constexpr unsigned kRoutines = 64;
+  std::atomic<std::uint64_t> routines_[kRoutines];
 };
 
 }  // namespace roost

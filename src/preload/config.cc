@@ -133,8 +133,9 @@ SpinMode spin_mode_wanted(char** environment) {
   return variable_is(environment, "ROOST_SPIN", "preempt") ? SpinMode::preempt : SpinMode::rewrite;
 }
 
-bool blas_adapt_wanted(char** environment) {
-  return variable_is(environment, "ROOST_BLAS", "adapt");
+BlasMode blas_mode_wanted(char** environment) {
+  if (variable_is(environment, "ROOST_BLAS", "keep")) return BlasMode::keep;
+  return variable_is(environment, "ROOST_BLAS", "adapt") ? BlasMode::adapt : BlasMode::same;
 }
 
 bool stats_wanted(char** environment) { return variable_is(environment, "ROOST_STATS", "1"); }

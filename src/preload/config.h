@@ -1,6 +1,7 @@
 // Reads what `roost run` left in the environment and works out the cores of a new instance.
 #pragma once
 
+#include "preload/blas.h"
 #include "preload/nudge.h"
 #include "preload/trap.h"
 #include "sched/policy_file.h"
@@ -22,8 +23,8 @@ bool started_by_roost(char** environment);
 ConfigResult read_config(char** environment, SegmentConfig& config, PolicyFileError& why);
 // How busy waits are treated (`--spin`).
 SpinMode spin_mode_wanted(char** environment);
-// Whether the width of BLAS calls is adapted (`--blas`).
-bool blas_adapt_wanted(char** environment);
+// What may be done to calls of a BLAS (`--blas`).
+BlasMode blas_mode_wanted(char** environment);
 bool stats_wanted(char** environment);
 TrapMode trap_wanted(char** environment);
 // What `roost run --trace` asks for; before the first thread joins.

@@ -20,6 +20,7 @@ class LazyBuffers {
 
   // The size of every piece, in bytes. Before any other call.
   void start(std::size_t bytes) { bytes_ = bytes; }
+  std::size_t bytes() const { return bytes_; }
 
   // A piece, aligned to pages; kNone: there are kMost, or the system has no address space.
   unsigned take(CoreIndex core);

@@ -60,6 +60,37 @@ void* ObjectSymbols::find(const char* name) const {
   }
 }
 
+// The table does not say how many there are: those it finds by name come last, a bucket's side by
+// side.
+std::uint32_t ObjectSymbols::count() const {
+  if (!symbols_ || !names_ || !hash_) return 0;
+  std::uint32_t n_buckets = hash_[0], first = hash_[1], n_words = hash_[2];
+  const std::uint32_t* buckets = hash_ + 4 + n_words * (sizeof(ElfW(Addr)) / sizeof *hash_);
+  const std::uint32_t* chains = buckets + n_buckets;
+  std::uint32_t last = 0;
+  for (std::uint32_t i = 0; i < n_buckets; ++i) {
+    if (buckets[i] > last) last = buckets[i];
+  }
+  if (last < first) return first;
+  while (!(chains[last - first] & 1)) ++last;
+  return last + 1;
+}
+
+ObjectSymbols::Place ObjectSymbols::place_of(const void* address) const {
+  Place place{};
+  auto at = reinterpret_cast<ElfW(Addr)>(address) - base_;
+  ElfW(Addr) nearest = ~ElfW(Addr){0};
+  for (std::uint32_t i = 0, n = count(); i < n; ++i) {
+    const ElfW(Sym)& symbol = symbols_[i];
+    if (symbol.st_shndx == SHN_UNDEF || ELF64_ST_TYPE(symbol.st_info) != STT_FUNC) continue;
+    if (symbol.st_value == at) place.begins = names_ + symbol.st_name;
+    if (symbol.st_value + symbol.st_size <= at || symbol.st_value >= nearest) continue;
+    nearest = symbol.st_value;
+    place.behind = names_ + symbol.st_name;
+  }
+  return place;
+}
+
 bool ObjectSymbols::calls_by_table(const char* name) const {
   if (!symbols_ || !names_) return false;
   for (std::size_t i = 0; i < n_calls_; ++i) {

@@ -24,7 +24,19 @@ class ObjectSymbols {
   // whoever defines it first in the process.
   bool calls_by_table(const char* name) const;
 
+  // The functions at an address: the one that begins there, and the first that ends behind it
+  // (where the compiler has put static ones between, that is the next one); null: there is none.
+  // Looks at all symbols.
+  struct Place {
+    const char* begins;
+    const char* behind;
+  };
+  Place place_of(const void* address) const;
+
  private:
+  // Of the last symbol, plus one.
+  std::uint32_t count() const;
+
   ElfW(Addr) base_;
   const ElfW(Sym) * symbols_ = nullptr;
   const char* names_ = nullptr;

@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "os/sys.h"
+#include "preload/blas_width.h"
 #include "preload/spin_site.h"
 #include "preload/trap.h"
 #include "sched/runtime.h"
@@ -58,7 +59,11 @@ void print_stats(const Segment& segment) {
   text << ": threads " << threads;
   for (int k = 0; k < kCounters; ++k) text << ", " << kCounterList[k].name << ' ' << sums[k];
   text << ", loops rewritten " << rewritten_loops() << ", restored " << restored_loops()
-       << ", traps " << trap_count() << '\n';
+       << ", traps " << trap_count();
+  if (BlasCounts blas = blas_counts(); blas.calls) {
+    text << ", BLAS calls " << blas.calls << ", in fewer pieces " << blas.in_fewer_pieces;
+  }
+  text << '\n';
   os::write(standard_error, text.c_str(), text.length());
 }
 

@@ -1,6 +1,10 @@
 """The pieces of OpenBLAS's calls, run as light threads: by a library that passes for OpenBLAS."""
 
-from world import World, cases, require, require_success
+import platform
+import re
+from pathlib import Path
+
+from world import Skip, World, cases, require, require_success
 
 LIBRARIES = ("pieces", "bound")
 
@@ -52,3 +56,29 @@ def test_what_is_not_understood_is_the_librarys(world: World, case: str):
 @cases(*LIBRARIES)
 def test_with_the_programs_own_openmp_they_have_threads(world: World, library: str):
     require(elsewhere(world, library, 1, 3, 5, options=("--omp", "host")) == 10, "they were light")
+
+
+def products(world: World, build: str, *options: str) -> tuple[bytes, int]:
+    """What calls of Debian's OpenBLAS print, and how many of them were made of fewer pieces."""
+    library = Path(f"/usr/lib/{platform.machine()}-linux-gnu/openblas-{build}/libopenblas.so.0")
+    if not library.exists():
+        raise Skip(f"OpenBLAS for {build} is not installed")
+    instance = world.roost.new_instance("products")
+    callers, width, size, calls = 3, 8, 256, 40
+    program = world.program("blas_products", library, callers, width, size, calls)
+    outcome = world.run(program, instance, "--stats", *options)
+    require_success(outcome, "blas_products")
+    world.require_gone(instance)
+    fewer = re.search(rb"BLAS calls (\d+), in fewer pieces (\d+)", outcome.stderr)
+    require(fewer, f"--stats printed {outcome.stderr!r}")
+    require(int(fewer[1]) >= callers * calls, f"only {int(fewer[1])} calls were Roost's")
+    return outcome.stdout, int(fewer[2])
+
+
+@cases("pthread", "openmp")
+def test_calls_are_made_of_fewer_pieces_with_the_same_results(world: World, build: str):
+    kept, none = products(world, build, "--cores", "1", "--blas", "keep")
+    require(none == 0, f"{none} calls were made of fewer pieces in spite of --blas keep")
+    results, fewer = products(world, build, "--cores", "1")
+    require(results == kept, "the results differ")
+    require(fewer > 0, "no call was made of fewer pieces")

@@ -1,0 +1,91 @@
+// How a call of level 3 is cut into pieces, and how the same work is cut into fewer.
+//
+// Fewer pieces are faster where there are fewer cores for them than the program asked for: the
+// kernels are slow on small pieces. What each element of the result is computed of, and in which
+// order, does not depend on the cut, but for the kernels' own edges (blas/trial.h).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "blas/piece.h"
+#include "blas/routine.h"
+
+namespace roost::blas {
+
+// A factor, as far as it makes a difference to what is computed.
+enum class Factor : std::uint8_t { none, zero, one, minus_one, other };
+
+class Cut {
+ public:
+  // False if these are not pieces of such a routine, all in all.
+  bool read(Routine routine, const Piece* pieces, unsigned n);
+
+  // Whether `fewer` pieces would do: there is enough to do for them and not too much, and what
+  // each packs fits into `bytes` of its second buffer.
+  bool can_be(unsigned fewer, std::size_t bytes) const;
+
+  // What the bits of the result depend on besides the numbers themselves, if the call is cut into
+  // `fewer`: 60 bits of hash.
+  std::uint64_t key(unsigned fewer) const;
+
+  Routine routine() const { return routine_; }
+  unsigned size() const { return n_; }
+  // Of the matrices, as far as the pieces go, from their first elements.
+  long rows() const { return rows_; }
+  long columns() const { return columns_; }
+  // How many products are summed up, at most.
+  long depth() const { return depth_; }
+  bool by_rows() const { return by_rows_; }
+  Factor alpha() const { return alpha_; }
+  Factor beta() const { return beta_; }
+  bool is_double() const { return (mode_ & Piece::kPrecision) == Piece::kDouble; }
+  bool is_complex() const { return mode_ & Piece::kComplex; }
+  std::size_t bytes_of_element() const {
+    return std::size_t{is_double() ? 8u : 4u} << (is_complex() ? 1 : 0);
+  }
+
+ private:
+  friend class Fewer;
+  bool read_shared(const Piece* pieces);
+  bool read_triangular(const Piece* pieces);
+  bool read_factors(const Arguments& arguments);
+  double work() const;
+
+  Routine routine_ = Routine::unknown;
+  unsigned n_ = 0;
+  int mode_ = 0;
+  const void* code_ = nullptr;
+  // Where pieces end: of the result's rows and columns, each from 0 to their number; null: uncut.
+  const long* m_ends_ = nullptr;
+  const long* n_ends_ = nullptr;
+  unsigned m_parts_ = 0, n_parts_ = 0;
+  long rows_ = 0, columns_ = 0, depth_ = 0;
+  long order_ = 0;  // of a symmetric or triangular matrix
+  bool by_rows_ = false;
+  Factor alpha_ = Factor::none, beta_ = Factor::none;
+};
+
+// While it lives, the first `fewer` of a call's pieces do all of its work.
+class Fewer {
+ public:
+  static constexpr unsigned kMost = 64;
+
+  Fewer(const Cut& cut, Piece* pieces, unsigned fewer);
+  Fewer(const Fewer&) = delete;
+  Fewer& operator=(const Fewer&) = delete;
+  ~Fewer();
+
+ private:
+  Piece* pieces_;
+  unsigned fewer_;
+  long pieces_before_;
+  Piece* next_before_;
+  const long* range_m_before_[kMost];
+  const long* range_n_before_[kMost];
+  // The number of parts, then where each begins, then the end.
+  long m_[kMost + 2];
+  long n_[kMost + 2];
+};
+
+}  // namespace roost::blas

@@ -1,0 +1,37 @@
+// How many cores a call of OpenBLAS can have, and so how many pieces are enough for it.
+#pragma once
+
+#include <cstdint>
+
+namespace roost {
+
+// Whether calls are cut into fewer pieces at all (`--blas`). Once, before there are threads.
+void blas_width_configure(bool fewer);
+
+// In a fork's child: the calls of other threads are not under way there.
+void blas_width_after_fork();
+
+// Calls that were Roost's so far, and those of them that were made of fewer pieces.
+struct BlasCounts {
+  std::uint64_t calls;
+  std::uint64_t in_fewer_pieces;
+};
+BlasCounts blas_counts();
+
+// While it lives, a call is under way.
+class BlasCall {
+ public:
+  BlasCall();
+  BlasCall(const BlasCall&) = delete;
+  BlasCall& operator=(const BlasCall&) = delete;
+  ~BlasCall();
+
+  // Of the cores that are idle or this process's, its share among the process's calls, at least
+  // one; `asked` if it is as many, or if all pieces are to be done as they are.
+  unsigned cores(unsigned asked) const;
+
+  // It was made of fewer pieces.
+  void count_fewer();
+};
+
+}  // namespace roost
