@@ -63,8 +63,15 @@ class Numbers {
       reinterpret_cast<float*>(matrix.at)[i] = static_cast<float>(value);
     }
   }
+  // A prime number of random ones, again and again.
   void fill(const Matrix& matrix, double scale = 1) {
-    for (std::size_t i = 0; i < matrix.numbers; ++i) set(matrix, i, scale * random_.next());
+    std::size_t random = std::min<std::size_t>(matrix.numbers, 8191);
+    for (std::size_t i = 0; i < random; ++i) set(matrix, i, scale * random_.next());
+    std::size_t bytes = is_double_ ? sizeof(double) : sizeof(float);
+    for (std::size_t done = random; done < matrix.numbers; done += random) {
+      random = std::min(random, matrix.numbers - done);
+      memcpy(matrix.at + done * bytes, matrix.at, random * bytes);
+    }
   }
 
  private:
@@ -87,6 +94,10 @@ struct Like {
   }
   void* at(bool is_double) { return is_double ? static_cast<void*>(doubles) : floats; }
 };
+
+// A sum of so many products shows what a longer one would: kernels have code for what is left of
+// it behind a multiple of 64 at most.
+long depth_of_trial(long depth) { return depth < kDepth ? depth : kDepth - 64 + depth % 64; }
 
 // The call's arguments are the trial's while it lives.
 class Borrowed {
@@ -138,6 +149,8 @@ bool same_results(const Cut& cut, Piece* pieces, unsigned fewer, Runner runner) 
   Like alpha(cut.alpha(), cut.is_complex()), beta(cut.beta(), cut.is_complex());
   if (cut.alpha() != Factor::none) call.alpha = alpha.at(cut.is_double());
   if (cut.beta() != Factor::none) call.beta = beta.at(cut.is_double());
+  if (cut.routine() == Routine::product || cut.routine() == Routine::rank_k)
+    call.k = depth_of_trial(cut.depth());
   call.a = a.at;
   call.lda = triangular ? static_cast<long>(order) : kStride;
   (triangular ? call.ldb : call.ldc) = cut.rows();
@@ -168,7 +181,7 @@ Verdicts::Answer Verdicts::ask(std::uint64_t key) {
       if (state == kSame) return Answer::same;
       if (state == kDiffers) return Answer::differs;
       if (state == kOnTrial) return Answer::not_yet;
-      bool enough = state + 1 >= kSeenEnough;
+      bool enough = state + 1 >= seen_enough(key);
       bool counted = set[i].compare_exchange_strong(word, enough ? own | kOnTrial : word + 1,
                                                     std::memory_order_relaxed);
       return counted && enough ? Answer::try_now : Answer::not_yet;
