@@ -100,25 +100,24 @@ bool Cut::read_shared(const Piece* pieces) {
   n_parts_ = n_;
   if (!are_ends(n_ends_, n_)) return false;
   columns_ = n_ends_[n_];
+  depth_ = arguments.k;
+  has_depth_ = is_side(depth_);
   if (is_rank_k) {
     rows_ = columns_;
-    depth_ = arguments.k;
-    return is_side(depth_);
+    return has_depth_;
   }
   m_ends_ = first.range_m;
   if (!m_ends_ || m_ends_[-1] < 1 || static_cast<long>(n_) % m_ends_[-1] != 0) return false;
   m_parts_ = static_cast<unsigned>(m_ends_[-1]);
   if (!are_ends(m_ends_, m_parts_)) return false;
   rows_ = m_ends_[m_parts_];
-  if (routine_ == Routine::product) {
-    depth_ = arguments.k;
-    return is_side(depth_);
-  }
-  // Which side the symmetric matrix is on does not matter here.
-  order_ = arguments.m;
-  depth_ = std::max(arguments.m, arguments.n);
-  return is_side(arguments.m) && is_side(arguments.n) && arguments.m >= rows_ &&
-         arguments.n >= columns_;
+  if (!is_side(arguments.m) || !is_side(arguments.n)) return false;
+  whole_m_ = arguments.m;
+  whole_n_ = arguments.n;
+  // Of a symmetric matrix, on either side, one of the two is the depth, and k was never set. If it
+  // looks like a depth by chance, that does no harm.
+  if (!has_depth_) depth_ = std::max(whole_m_, whole_n_);
+  return true;
 }
 
 // Each piece has two neighbours of one row of ends.
@@ -138,7 +137,7 @@ bool Cut::read_triangular(const Piece* pieces) {
   (by_rows_ ? m_parts_ : n_parts_) = n_;
   rows_ = by_rows_ ? ends[n_] : arguments.m;
   columns_ = by_rows_ ? arguments.n : ends[n_];
-  order_ = depth_ = by_rows_ ? columns_ : rows_;
+  depth_ = by_rows_ ? columns_ : rows_;
   return true;
 }
 
@@ -151,6 +150,8 @@ bool Cut::read_factors(const Arguments& arguments) {
   if (has_alpha) return alpha_ != Factor::none && alpha_ != Factor::zero;
   return beta_ != Factor::zero;
 }
+
+long Cut::longest() const { return std::max({rows_, columns_, depth_, whole_m_, whole_n_}); }
 
 // Multiplications.
 double Cut::work() const {
@@ -165,6 +166,9 @@ bool Cut::can_be(unsigned fewer, std::size_t bytes) const {
   constexpr double kMostWork = 1 << 30;
   // GEMM_Q of all x86-64 processors (param.h): so many rows of each column are packed at once.
   constexpr std::size_t kMostRows = 1024;
+  // Less is done by the time memory takes, whatever the pieces.
+  constexpr long kLeastDepth = 16;
+  if (depth_ < kLeastDepth) return false;
   if (fewer < 1 || fewer >= n_ || fewer > Fewer::kMost) return false;
   if (work() > kMostWork * fewer) return false;
   if (routine_ == Routine::triangular) return true;  // packs so much at a time as it has room for
@@ -183,7 +187,7 @@ std::uint64_t Cut::key(unsigned fewer) const {
   hash.add(reinterpret_cast<std::uintptr_t>(code_));
   hash.add(std::uint64_t{fewer} << 32 | n_);
   hash.add(static_cast<std::uint64_t>(alpha_) << 8 | static_cast<std::uint64_t>(beta_));
-  long sides[] = {rows_, columns_, depth_, order_, by_rows_};
+  long sides[] = {rows_, columns_, depth_, has_depth_, whole_m_, whole_n_, by_rows_};
   hash.add(sides, std::size(sides));
   if (m_ends_) hash.add(m_ends_, m_parts_ + 1);
   if (n_ends_) hash.add(n_ends_, n_parts_ + 1);

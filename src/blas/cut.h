@@ -36,6 +36,10 @@ class Cut {
   long columns() const { return columns_; }
   // How many products are summed up, at most.
   long depth() const { return depth_; }
+  // The longest side of any matrix.
+  long longest() const;
+  // Whether the arguments say how many.
+  bool has_depth() const { return has_depth_; }
   bool by_rows() const { return by_rows_; }
   Factor alpha() const { return alpha_; }
   Factor beta() const { return beta_; }
@@ -61,7 +65,8 @@ class Cut {
   const long* n_ends_ = nullptr;
   unsigned m_parts_ = 0, n_parts_ = 0;
   long rows_ = 0, columns_ = 0, depth_ = 0;
-  long order_ = 0;  // of a symmetric or triangular matrix
+  long whole_m_ = 0, whole_n_ = 0;  // of the whole call, if its routine looks at them
+  bool has_depth_ = false;
   bool by_rows_ = false;
   Factor alpha_ = Factor::none, beta_ = Factor::none;
 };

@@ -60,7 +60,7 @@ TEST(Cut, a_product_in_fewer_pieces_is_the_same) {
   std::minstd_rand random(1);
   for (int trial = 0; trial < 60; ++trial) {
     auto below = [&](unsigned end) { return 1 + random() % end; };
-    long m = below(40), n = below(40), k = below(9);
+    long m = below(40), n = below(40), k = 15 + below(9);
     unsigned m_parts = below(5), n_parts = below(4);
     if (m_parts * n_parts < 2) continue;
     expect_the_same_in_fewer(product(m, n, k, m_parts, n_parts), Routine::product, m * n);
@@ -68,28 +68,28 @@ TEST(Cut, a_product_in_fewer_pieces_is_the_same) {
 }
 
 TEST(Cut, parts_behind_the_last_may_be_empty) {
-  Call call(test::multiply<kWhole>, 20, 30, 4, 6);
+  Call call(test::multiply<kWhole>, 20, 30, 24, 6);
   call.cut_shared({0, 8, 16, 20, 20, 20, 20}, {0, 16, 30, 30, 30, 30, 30});
   expect_the_same_in_fewer(std::move(call), Routine::product, 20 * 30);
 }
 
 TEST(Cut, a_product_may_begin_in_the_midst_of_a_matrix) {
-  Call call(test::multiply<kWhole>, 20, 30, 4, 4);
+  Call call(test::multiply<kWhole>, 20, 30, 24, 4);
   call.cut_shared({4, 8, 12, 16, 20}, {10, 15, 20, 25, 30});
   expect_the_same_in_fewer(std::move(call), Routine::product, 16 * 20);
 }
 
 TEST(Cut, a_rank_k_update_in_fewer_pieces_is_the_same) {
-  Call call(test::update, 30, 30, 7, 5);
+  Call call(test::update<1>, 30, 30, 17, 5);
   call.cut_rank_k({0, 13, 19, 23, 27, 30});
   expect_the_same_in_fewer(std::move(call), Routine::rank_k, 30 * 31 / 2);
 }
 
 TEST(Cut, a_triangle_is_solved_in_fewer_pieces_by_columns_and_by_rows) {
   for (bool by_rows : {false, true}) {
-    Call call(test::solve, 12, 20, 0, 4);
-    call.cut_apart(by_rows, equal_parts(by_rows ? 12 : 20, 4));
-    expect_the_same_in_fewer(std::move(call), Routine::triangular, 12 * 20);
+    Call call(test::solve<1>, 17, 20, 0, 4);
+    call.cut_apart(by_rows, equal_parts(by_rows ? 17 : 20, 4));
+    expect_the_same_in_fewer(std::move(call), Routine::triangular, 17 * 20);
   }
 }
 
@@ -97,7 +97,7 @@ TEST(Cut, a_triangle_is_solved_in_fewer_pieces_by_columns_and_by_rows) {
 template <class Change>
 bool is_read_after(Change change, Routine routine = Routine::product) {
   Call call =
-      routine == Routine::product ? product(20, 30, 4, 4, 1) : Call(test::solve, 12, 20, 0, 4);
+      routine == Routine::product ? product(20, 30, 24, 4, 1) : Call(test::solve<1>, 12, 20, 0, 4);
   if (routine == Routine::triangular) call.cut_apart(false, equal_parts(20, 4));
   call.settle();
   change(call);
@@ -119,7 +119,7 @@ TEST(Cut, reads_what_it_knows_alone) {
   EXPECT_FALSE(is_read_after([](Call& it) { it.list[3].range_m = kOther + 1; }));
   EXPECT_FALSE(is_read_after([](Call& it) { it.arguments.pieces = 5; }));
   EXPECT_FALSE(is_read_after([](Call& it) { it.arguments.common = nullptr; }));
-  EXPECT_FALSE(is_read_after([](Call& it) { it.arguments.k = 140'000'000'000; }));
+  EXPECT_FALSE(is_read_after([](Call& it) { it.arguments.m = 140'000'000'000; }));
   EXPECT_FALSE(is_read_after([](Call& it) { it.arguments.alpha = nullptr; }));
   EXPECT_FALSE(is_read_after([](Call& it) { it.alpha = 0, it.arguments.alpha = &it.alpha; }));
   EXPECT_TRUE(is_read_after([&](Call& it) { set_all(it, &Piece::range_m, kOther + 1); }));
@@ -134,12 +134,12 @@ TEST(Cut, reads_what_it_knows_alone) {
   auto triangular = Routine::triangular;
   EXPECT_FALSE(is_read_after([](Call& it) { it.list[2].range_n = kOther + 1; }, triangular));
   EXPECT_FALSE(is_read_after([](Call& it) { it.list[2].range_m = kOther + 1; }, triangular));
-  Call call = product(20, 30, 4, 4, 1);
+  Call call = product(20, 30, 24, 4, 1);
   EXPECT_FALSE(Cut().read(Routine::other, call.list.data(), 4));
 }
 
 TEST(Cut, takes_no_more_work_than_ends_soon_nor_columns_than_fit) {
-  Call call = product(40, 60, 9, 4, 1);
+  Call call = product(40, 60, 19, 4, 1);
   call.settle();
   Cut cut;
   ASSERT_TRUE(cut.read(Routine::product, call.list.data(), 4));
@@ -149,6 +149,9 @@ TEST(Cut, takes_no_more_work_than_ends_soon_nor_columns_than_fit) {
   EXPECT_TRUE(cut.can_be(1, one));
   EXPECT_FALSE(cut.can_be(1, one - 1));
   EXPECT_TRUE(cut.can_be(2, two));
+  call.arguments.k = 15;
+  ASSERT_TRUE(cut.read(Routine::product, call.list.data(), 4));
+  EXPECT_FALSE(cut.can_be(1, kRoom));
   call.arguments.k = 1 << 19;
   ASSERT_TRUE(cut.read(Routine::product, call.list.data(), 4));
   EXPECT_FALSE(cut.can_be(1, kRoom));
@@ -165,14 +168,14 @@ TEST(Cut, has_a_key_for_each_thing_that_may_matter) {
     EXPECT_LT(cut.key(fewer), std::uint64_t{1} << 60);
     return keys.insert(cut.key(fewer)).second;
   };
-  EXPECT_TRUE(note(product(20, 30, 4, 4, 1), 1));
-  EXPECT_FALSE(note(product(20, 30, 4, 4, 1), 1));
-  EXPECT_TRUE(note(product(20, 30, 4, 4, 1), 2));
-  EXPECT_TRUE(note(product(20, 30, 4, 2, 2), 1));
-  EXPECT_TRUE(note(product(20, 30, 5, 4, 1), 1));
-  EXPECT_TRUE(note(product(20, 31, 4, 4, 1), 1));
-  EXPECT_TRUE(note(product(21, 30, 4, 4, 1), 1));
-  Call of_factors = product(20, 30, 4, 4, 1);
+  EXPECT_TRUE(note(product(20, 30, 24, 4, 1), 1));
+  EXPECT_FALSE(note(product(20, 30, 24, 4, 1), 1));
+  EXPECT_TRUE(note(product(20, 30, 24, 4, 1), 2));
+  EXPECT_TRUE(note(product(20, 30, 24, 2, 2), 1));
+  EXPECT_TRUE(note(product(20, 30, 25, 4, 1), 1));
+  EXPECT_TRUE(note(product(20, 31, 24, 4, 1), 1));
+  EXPECT_TRUE(note(product(21, 30, 24, 4, 1), 1));
+  Call of_factors = product(20, 30, 24, 4, 1);
   of_factors.alpha = 0.75;
   EXPECT_FALSE(note(of_factors, 1));
   for (double factor : {1.0, -1.0}) {
@@ -183,20 +186,49 @@ TEST(Cut, has_a_key_for_each_thing_that_may_matter) {
   EXPECT_TRUE(note(of_factors, 1));
 }
 
-TEST(Routine, is_told_by_the_names_at_its_code) {
-  EXPECT_EQ(routine_named(nullptr, "dgemm_thread_nt"), Routine::product);
-  EXPECT_EQ(routine_named(nullptr, "ssymm_thread_RU"), Routine::symmetric);
-  EXPECT_EQ(routine_named(nullptr, "zhemm_thread_LL"), Routine::symmetric);
-  EXPECT_EQ(routine_named(nullptr, "csyrk_thread_UN"), Routine::rank_k);
-  EXPECT_EQ(routine_named("dtrsm_LNUU", "dtrsm_LNUU"), Routine::triangular);
-  EXPECT_EQ(routine_named("strmm_RTLN", "strmm_RTLN"), Routine::triangular);
+// symm sets no k: whatever was on the stack is there.
+TEST(Cut, of_a_symmetric_matrix_a_side_is_the_depth) {
+  Call call = product(20, 30, 24, 4, 1);
+  call.settle();
+  Cut cut;
+  ASSERT_TRUE(cut.read(Routine::product, call.list.data(), 4));
+  EXPECT_TRUE(cut.has_depth());
+  std::uint64_t of_a_product = cut.key(1);
+  call.arguments.k = 140'000'000'000;
+  ASSERT_TRUE(cut.read(Routine::product, call.list.data(), 4));
+  EXPECT_FALSE(cut.has_depth());
+  EXPECT_EQ(cut.depth(), 30);
+  std::uint64_t key = cut.key(1);
+  EXPECT_NE(key, of_a_product);
+  call.arguments.k = -7;
+  ASSERT_TRUE(cut.read(Routine::product, call.list.data(), 4));
+  EXPECT_EQ(cut.key(1), key);
+  // What it reads may be longer than what its pieces write.
+  call.arguments.n = 500;
+  ASSERT_TRUE(cut.read(Routine::product, call.list.data(), 4));
+  EXPECT_EQ(cut.longest(), 500);
+  EXPECT_NE(cut.key(1), key);
+}
+
+TEST(Routine, is_told_by_the_names_about_its_code) {
+  auto of_routine = [](const char* name) { return routine_named({name, nullptr, "x", "x"}); };
+  auto of_caller = [](const char* name) { return routine_named({nullptr, name, "x", "x"}); };
+  EXPECT_EQ(of_routine("dtrsm_LNUU"), Routine::triangular);
+  EXPECT_EQ(of_routine("strmm_RTLN"), Routine::triangular);
+  for (const char* name : {"dtrsv_NLN", "dsyr2k_UN", "dgemm_thread_nt", "dtrsm_LNUUX"})
+    EXPECT_EQ(of_routine(name), Routine::other) << name;
+  EXPECT_EQ(of_caller("csyrk_thread_UN"), Routine::rank_k);
+  for (const char* name : {"dgemm_thread_nt", "ssymm_thread_RU", "zhemm_thread_LL"})
+    EXPECT_EQ(of_caller(name), Routine::product) << name;
   for (const char* name : {"dgemv_thread_n", "gemm_thread_n", "xgemm_thread_nn", "zherk_thread_UN",
                            "dgemm_thread_nnn", "dgetrf_parallel", "cgemm3m_thread_nn"}) {
-    EXPECT_EQ(routine_named(nullptr, name), Routine::other) << name;
+    EXPECT_EQ(of_caller(name), Routine::other) << name;
   }
-  for (const char* name : {"dtrsv_NLN", "dsyr2k_UN", "dgemm_thread_nt", "dtrsm_LNUUX"})
-    EXPECT_EQ(routine_named(name, name), Routine::other) << name;
-  EXPECT_EQ(routine_named(nullptr, nullptr), Routine::other);
+  // In a static function, on either side of the exported one.
+  EXPECT_EQ(routine_named({nullptr, nullptr, "dgemm_thread_nt", "x"}), Routine::product);
+  EXPECT_EQ(routine_named({nullptr, nullptr, "x", "dsymm_thread_LU"}), Routine::product);
+  EXPECT_EQ(routine_named({nullptr, nullptr, "x", "dsyrk_thread_UN"}), Routine::other);
+  EXPECT_EQ(routine_named({}), Routine::other);
 }
 
 }  // namespace

@@ -13,64 +13,73 @@ namespace roost::blas::test {
 // Elements of results so far.
 inline long n_computed;
 
-inline double element(const Arguments& it, long i, long j) {
-  const auto* a = static_cast<const double*>(it.a);
-  const auto* b = static_cast<const double*>(it.b);
-  double sum = 0;
-  for (long l = 0; l < it.k; ++l) sum += a[i + l * it.lda] * b[l + j * it.ldb];
+// Of a's row and b's column, from the beginning, or from the end: other last bits.
+template <class Number>
+Number element(const Arguments& it, long i, long j, bool backwards) {
+  const auto* a = static_cast<const Number*>(it.a);
+  const auto* b = static_cast<const Number*>(it.b);
+  Number sum = 0;
+  for (long step = 0; step < it.k; ++step) {
+    long l = backwards ? it.k - 1 - step : step;
+    sum += a[i + l * it.lda] * b[l + j * it.ldb];
+  }
   return sum;
 }
 
-// The same sum from its end: other last bits.
-inline double element_backwards(const Arguments& it, long i, long j) {
-  const auto* a = static_cast<const double*>(it.a);
-  const auto* b = static_cast<const double*>(it.b);
-  double sum = 0;
-  for (long l = it.k; l-- > 0;) sum += a[i + l * it.lda] * b[l + j * it.ldb];
-  return sum;
-}
-
-inline void put(const Arguments& it, long i, long j, double sum) {
-  auto& c = static_cast<double*>(it.c)[i + j * it.ldc];
-  double alpha = *static_cast<double*>(it.alpha);
-  c = alpha * sum + (it.beta ? *static_cast<double*>(it.beta) * c : c);
+template <class Number>
+void put(const Arguments& it, long i, long j, bool backwards) {
+  auto& c = static_cast<Number*>(it.c)[i + j * it.ldc];
+  Number alpha = *static_cast<Number*>(it.alpha);
+  c = alpha * element<Number>(it, i, j, backwards) +
+      (it.beta ? *static_cast<Number*>(it.beta) * c : c);
   ++n_computed;
 }
 
-// The part of a product that a piece does: its rows of all columns of its group
-// (level3_thread.c). What is left of rows behind the last multiple of `unit` is summed up the other
-// way round: a kernel's edge.
+// Whether `i` lies behind the last multiple of `unit` of a piece: a kernel's edge, where other code
+// is at work.
 template <long unit>
+bool is_edge(long i, const long* part) {
+  return i >= part[0] + (part[1] - part[0]) / unit * unit;
+}
+
+// The part of a product that a piece does: its rows of all columns of its group
+// (level3_thread.c).
+template <long unit, class Number = double>
 int multiply(Arguments* it, const long* m, const long* n, void*, void*, long position) {
   long group = position / m[-1], own = position % m[-1];
-  long columns_end = n[(group + 1) * m[-1]];
-  for (long j = n[group * m[-1]]; j < columns_end; ++j) {
-    for (long i = m[own]; i < m[own + 1]; ++i) {
-      bool edge = i >= m[own] + (m[own + 1] - m[own]) / unit * unit;
-      put(*it, i, j, edge ? element_backwards(*it, i, j) : element(*it, i, j));
-    }
+  for (long j = n[group * m[-1]]; j < n[(group + 1) * m[-1]]; ++j) {
+    for (long i = m[own]; i < m[own + 1]; ++i) put<Number>(*it, i, j, is_edge<unit>(i, m + own));
   }
   return 0;
 }
 
 // Of a rank-k update, columns up to the diagonal (level3_syrk_threaded.c).
-inline int update(Arguments* it, const long*, const long* n, void*, void*, long position) {
+template <long unit>
+int update(Arguments* it, const long*, const long* n, void*, void*, long position) {
+  Arguments with_itself = *it;
+  with_itself.b = it->a, with_itself.ldb = it->lda;
   for (long j = n[position]; j < n[position + 1]; ++j) {
-    for (long i = 0; i <= j; ++i) put(*it, i, j, element(*it, i, j));
+    for (long i = 0; i <= j; ++i) put<double>(with_itself, i, j, is_edge<unit>(j, n + position));
   }
   return 0;
 }
 
 // Solves with a lower triangle, from the left, for columns of its own, or scales rows of its own:
 // what matters is that it is done once.
-inline int solve(Arguments* it, const long* m, const long* n, void*, void*, long) {
+template <long unit>
+int solve(Arguments* it, const long* m, const long* n, void*, void*, long) {
   const auto* a = static_cast<const double*>(it->a);
   auto* b = static_cast<double*>(it->b);
   for (long j = n ? n[0] : 0; j < (n ? n[1] : it->n); ++j) {
     for (long i = m ? m[0] : 0; i < (m ? m[1] : it->m); ++i) {
+      bool edge = n ? is_edge<unit>(j, n) : is_edge<unit>(i, m);
       double sum = b[i + j * it->ldb];
-      for (long l = 0; n && l < i; ++l) sum -= a[i + l * it->lda] * b[l + j * it->ldb];
-      b[i + j * it->ldb] = sum / a[n ? i * (it->lda + 1) : 0];
+      for (long step = 0; n && step < i; ++step) {
+        long l = edge ? i - 1 - step : step;
+        sum -= a[i + l * it->lda] * b[l + j * it->ldb];
+      }
+      double diagonal = a[n ? i * (it->lda + 1) : 0];
+      b[i + j * it->ldb] = edge ? sum * (1 / diagonal) : sum / diagonal;
       ++n_computed;
     }
   }

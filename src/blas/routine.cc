@@ -17,16 +17,21 @@ bool is(const char* name, const char* routine, std::size_t letters) {
   return strncmp(name + 1, routine, length) == 0 && strlen(name + 1 + length) == letters;
 }
 
+bool is_product(const char* name) {
+  return is(name, "gemm_thread_", 2) || is(name, "symm_thread_", 2) || is(name, "hemm_thread_", 2);
+}
+
 }  // namespace
 
-Routine routine_named(const char* begins, const char* behind) {
-  if (begins) {
-    return is(begins, "trsm_", 4) || is(begins, "trmm_", 4) ? Routine::triangular : Routine::other;
+Routine routine_named(const Names& names) {
+  if (names.routine) {
+    bool solves = is(names.routine, "trsm_", 4) || is(names.routine, "trmm_", 4);
+    return solves ? Routine::triangular : Routine::other;
   }
-  if (is(behind, "gemm_thread_", 2)) return Routine::product;
-  if (is(behind, "symm_thread_", 2) || is(behind, "hemm_thread_", 2)) return Routine::symmetric;
-  if (is(behind, "syrk_thread_", 2)) return Routine::rank_k;
-  return Routine::other;
+  if (is(names.caller, "syrk_thread_", 2)) return Routine::rank_k;
+  bool product = names.caller ? is_product(names.caller)
+                              : is_product(names.before) || is_product(names.behind);
+  return product ? Routine::product : Routine::other;
 }
 
 }  // namespace roost::blas

@@ -8,16 +8,23 @@ namespace roost::blas {
 enum class Routine : std::uint8_t {
   unknown,  // not looked at yet
   other,
-  product,     // gemm
-  symmetric,   // symm, hemm
+  product,     // gemm, symm, hemm
   rank_k,      // syrk
   triangular,  // trsm, trmm
 };
 
-// `begins`: the symbol that begins where the pieces' routine does, null if none does; `behind`: the
-// first that ends behind that address. What a product or a rank-k update has done by each piece is
-// a static function in front of the one that cuts the call (driver/level3/level3_thread.c,
-// level3_syrk_threaded.c).
-Routine routine_named(const char* begins, const char* behind);
+// The exported functions about a call's code; null: there is none.
+struct Names {
+  const char* routine;  // begins where the pieces' routine does
+  const char* caller;   // has the call of exec_blas in it
+  // Before and behind that call, if it is in no exported function.
+  const char* before;
+  const char* behind;
+};
+
+// What a product has done by each piece is a static function, and what cuts the call another one or
+// inlined into the exported one, which lies in front of them or behind (driver/level3/
+// level3_thread.c). A rank-k update is cut by the exported one (level3_syrk_threaded.c).
+Routine routine_named(const Names& names);
 
 }  // namespace roost::blas

@@ -14,6 +14,7 @@ namespace {
 // Uniform in [-1, 1), every bit of a double's mantissa in use.
 class Random {
  public:
+  explicit Random(std::uint64_t seed) : state_(seed * 2 + 1) {}
   double next() {
     state_ ^= state_ << 13;  // Marsaglia's xorshift64
     state_ ^= state_ >> 7;
@@ -22,7 +23,7 @@ class Random {
   }
 
  private:
-  std::uint64_t state_ = 0x2545f4914f6cdd1du;
+  std::uint64_t state_;
 };
 
 // Pages of our own, zero at first.
@@ -55,7 +56,7 @@ struct Matrix {
 
 class Numbers {
  public:
-  explicit Numbers(bool is_double) : is_double_(is_double) {}
+  Numbers(bool is_double, std::uint64_t seed) : is_double_(is_double), random_(seed) {}
   void set(const Matrix& matrix, std::size_t i, double value) {
     if (is_double_) {
       reinterpret_cast<double*>(matrix.at)[i] = value;
@@ -114,33 +115,36 @@ class Borrowed {
 
 }  // namespace
 
-bool same_results(const Cut& cut, Piece* pieces, unsigned fewer, Runner runner) {
+Outcome try_call(const Cut& cut, Piece* pieces, unsigned fewer, std::uint64_t seed, Runner runner) {
   constexpr std::size_t kMostBytes = std::size_t{96} << 20;
   constexpr long kStride = 8;
   bool triangular = cut.routine() == Routine::triangular;
   auto parts = cut.is_complex() ? std::size_t{2} : 1;
   auto rows = static_cast<std::size_t>(cut.rows());
   auto columns = static_cast<std::size_t>(cut.columns());
-  auto longest = static_cast<std::size_t>(std::max({cut.rows(), cut.columns(), cut.depth()}));
+  auto longest = static_cast<std::size_t>(cut.longest());
   auto order = static_cast<std::size_t>(cut.depth());
   // What is only read need not be as large as its sides say: columns that begin a few elements
   // apart, whichever way the routine looks at them, do as well. What is solved with has to be.
-  std::size_t read = parts * (triangular ? order * order : longest * (1 + kStride));
+  std::size_t read = parts * (triangular ? order * order : 2 * longest * (1 + kStride));
   std::size_t written = parts * rows * columns;
   std::size_t bytes_of_number = cut.bytes_of_element() / parts;
-  std::size_t bytes = (2 * read + 2 * written) * bytes_of_number;
-  if (bytes > kMostBytes) return false;
+  std::size_t bytes = (read + 2 * written) * bytes_of_number;
+  if (bytes > kMostBytes) return Outcome::unknown;
   Pages pages(bytes);
-  if (!pages.memory()) return false;
-  Matrix a{pages.memory(), read}, b{a.at + read * bytes_of_number, read};
-  Matrix all{b.at + read * bytes_of_number, written};
+  if (!pages.memory()) return Outcome::unknown;
+  Matrix inputs{pages.memory(), read};
+  Matrix all{inputs.at + read * bytes_of_number, written};
   Matrix few{all.at + written * bytes_of_number, written};
 
-  Numbers numbers(cut.is_double());
-  numbers.fill(a, triangular ? 1 / static_cast<double>(order) : 1);
-  for (std::size_t i = 0; triangular && i < order; ++i)
-    numbers.set(a, parts * (i + i * order), 1.25);
-  numbers.fill(b);
+  Numbers numbers(cut.is_double(), seed);
+  // What is solved for stays of the size of what it is solved from.
+  double scale = 1;
+  while (triangular && scale * scale * static_cast<double>(order) > 1) scale /= 2;
+  numbers.fill(inputs, scale);
+  for (std::size_t i = 0; triangular && i < order; ++i) {
+    numbers.set(inputs, parts * (i + i * order), 1.25);
+  }
   numbers.fill(all);
   memcpy(few.at, all.at, written * bytes_of_number);
 
@@ -149,24 +153,26 @@ bool same_results(const Cut& cut, Piece* pieces, unsigned fewer, Runner runner) 
   Like alpha(cut.alpha(), cut.is_complex()), beta(cut.beta(), cut.is_complex());
   if (cut.alpha() != Factor::none) call.alpha = alpha.at(cut.is_double());
   if (cut.beta() != Factor::none) call.beta = beta.at(cut.is_double());
-  if (cut.routine() == Routine::product || cut.routine() == Routine::rank_k)
-    call.k = depth_of_trial(cut.depth());
-  call.a = a.at;
-  call.lda = triangular ? static_cast<long>(order) : kStride;
-  (triangular ? call.ldb : call.ldc) = cut.rows();
-  if (!triangular) {
-    call.b = b.at;
-    call.ldb = kStride;
+  if (cut.has_depth()) call.k = depth_of_trial(cut.depth());
+  call.a = inputs.at;
+  if (triangular) {
+    call.lda = static_cast<long>(order);
+    call.ldb = cut.rows();
+  } else {
+    call.b = inputs.at + read / 2 * bytes_of_number;
+    call.lda = call.ldb = kStride;
+    call.ldc = cut.rows();
   }
   void*& result = triangular ? call.b : call.c;
   result = all.at;
-  if (!runner.run(runner.context, pieces, cut.size())) return false;
+  if (!runner.run(runner.context, pieces, cut.size())) return Outcome::unknown;
   result = few.at;
   {
     Fewer in_fewer(cut, pieces, fewer);
-    if (!runner.run(runner.context, pieces, fewer)) return false;
+    if (!runner.run(runner.context, pieces, fewer)) return Outcome::unknown;
   }
-  return memcmp(all.at, few.at, written * bytes_of_number) == 0;
+  bool same = memcmp(all.at, few.at, written * bytes_of_number) == 0;
+  return same ? Outcome::same : Outcome::differs;
 }
 
 Verdicts::Answer Verdicts::ask(std::uint64_t key) {
@@ -178,37 +184,40 @@ Verdicts::Answer Verdicts::ask(std::uint64_t key) {
     std::uint64_t word = set[i].load(std::memory_order_relaxed);
     std::uint64_t state = word & kState;
     if (word && (word ^ own) <= kState) {
-      if (state == kSame) return Answer::same;
-      if (state == kDiffers) return Answer::differs;
-      if (state == kOnTrial) return Answer::not_yet;
-      bool enough = state + 1 >= seen_enough(key);
-      bool counted = set[i].compare_exchange_strong(word, enough ? own | kOnTrial : word + 1,
-                                                    std::memory_order_relaxed);
-      return counted && enough ? Answer::try_now : Answer::not_yet;
+      if (state == kSame) return {Verdict::same, 0};
+      if (state == kDiffers) return {Verdict::differs, 0};
+      if (state < kSeenFirst) {
+        set[i].compare_exchange_strong(word, word + 1, std::memory_order_relaxed);
+        return {Verdict::not_yet, 0};
+      }
+      bool taken = trying_.load(std::memory_order_relaxed) ||
+                   trying_.exchange(true, std::memory_order_acquire);
+      return {Verdict::not_yet, taken ? 0 : static_cast<unsigned>(state - kSeenFirst + 1)};
     }
     if (!rarest || state < (rarest_word & kState)) {
       rarest = &set[i];
       rarest_word = word;
     }
   }
-  // Where all have been tried, one of them gives way.
-  if ((rarest_word & kState) >= kOnTrial) {
+  // Where all are decided, one of them gives way.
+  if ((rarest_word & kState) >= kDiffers) {
     rarest = &set[key / kSets % kWays];
     rarest_word = rarest->load(std::memory_order_relaxed);
   }
   rarest->compare_exchange_strong(rarest_word, own | 1, std::memory_order_relaxed);
-  return Answer::not_yet;
+  return {Verdict::not_yet, 0};
 }
 
-void Verdicts::note(std::uint64_t key, bool same) {
-  std::uint64_t own = key << 4;
+void Verdicts::note(std::uint64_t key, unsigned trial, Outcome outcome) {
+  trying_.store(false, std::memory_order_release);
+  if (outcome == Outcome::unknown) return;
+  std::uint64_t own = key << 4, state = kSeenFirst + trial - 1;
+  bool last = trial >= kTrials;
+  std::uint64_t next = outcome == Outcome::differs ? kDiffers : last ? kSame : state + 1;
   std::atomic<std::uint64_t>* set = set_of(key);
   for (unsigned i = 0; i < kWays; ++i) {
-    std::uint64_t tried = own | kOnTrial;
-    if (set[i].compare_exchange_strong(tried, own | (same ? kSame : kDiffers),
-                                       std::memory_order_relaxed)) {
-      return;
-    }
+    std::uint64_t tried = own | state;
+    if (set[i].compare_exchange_strong(tried, own | next, std::memory_order_relaxed)) return;
   }
 }
 

@@ -3,8 +3,7 @@
 // They do if every element is computed by the same operations in the same order. That is nearly so
 // by how OpenBLAS cuts; but its kernels have other code for what is left at a piece's edges, which
 // may round otherwise. Where they do differs by routine, type, processor, version and sizes, so it
-// is tried: the same call with numbers of our own, both ways. Some tens of thousands of sums, each
-// of which would show another order in about every other case, are enough to tell.
+// is tried: the same call with numbers of our own, both ways.
 #pragma once
 
 #include <atomic>
@@ -21,32 +20,45 @@ struct Runner {
   void* context;
 };
 
-// Does the call twice, with numbers of its own and no more than kDepth of depth, in all its pieces
-// and in `fewer`. False also if there is no memory for that. The pieces and arguments are as they
-// were afterwards. The caller's thread alone; takes as long as two such calls at most.
-inline constexpr long kDepth = 192;
-bool same_results(const Cut& cut, Piece* pieces, unsigned fewer, Runner runner);
+enum class Outcome { same, differs, unknown };
+
+// Does the call twice, with numbers of its own that `seed` determines and no more than kDepth of
+// depth, in all its pieces and in `fewer`. Unknown if there is no memory for that, or the pieces
+// cannot be done. The pieces and arguments are as they were afterwards. The caller's thread alone.
+inline constexpr long kDepth = 128;
+Outcome try_call(const Cut& cut, Piece* pieces, unsigned fewer, std::uint64_t seed, Runner runner);
 
 // What trials have said, by Cut::key(). Any thread. Keeps some hundred; what is not asked for
 // again gives way.
+//
+// A few trials with other numbers each time: where few sums are computed by other code, a trial
+// shows it in nine of ten cases, in the worst that was found in two. One trial a call, for the sake
+// of whoever waits for the answer, and not before a call has come a few times, for the sake of
+// programs that make each call once.
 class Verdicts {
  public:
-  enum class Answer { not_yet, try_now, same, differs };
-  // try_now: to one caller, who is to note() the outcome; not before a call has been seen 8 to 12
-  // times, for the sake of programs that make each call once. Not all of a program's calls after
-  // the same number of times: one that serves requests would try all in one request.
+  static constexpr unsigned kSeenFirst = 6, kTrials = 6;
+  enum class Verdict { not_yet, same, differs };
+  struct Answer {
+    Verdict verdict;
+    unsigned trial;  // the number of one that the caller is to make now, and to note(); 0: none
+  };
   Answer ask(std::uint64_t key);
-  void note(std::uint64_t key, bool same);
+  void note(std::uint64_t key, unsigned trial, Outcome outcome);
+
+  // In a fork's child, where who made a trial is no more.
+  void after_fork() { trying_.store(false, std::memory_order_relaxed); }
 
  private:
-  // A word: the key, and in its last four bits how often it was seen, or one of these.
-  static constexpr std::uint64_t kOnTrial = 13, kDiffers = 14, kSame = 15;
-  static constexpr std::uint64_t seen_enough(std::uint64_t key) { return 8 + key % 5; }
-  static constexpr std::uint64_t kState = 15;
+  // A word: the key, and in its last four bits how often it was seen, from there on how many trials
+  // it has stood, or one of these. Zero: none.
+  static constexpr std::uint64_t kDiffers = 14, kSame = 15, kState = 15;
+  static_assert(kSeenFirst + kTrials < kDiffers);
   static constexpr unsigned kWays = 4, kSets = 128;
   std::atomic<std::uint64_t>* set_of(std::uint64_t key) { return words_[key % kSets]; }
 
   std::atomic<std::uint64_t> words_[kSets][kWays] = {};
+  std::atomic<bool> trying_{false};  // one at a time: they take memory
 };
 
 }  // namespace roost::blas

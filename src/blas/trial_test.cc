@@ -1,4 +1,4 @@
-// A trial tells a routine with edges from one without, and what it has said is kept.
+// Trials tell a routine with edges from one without, and what they have said is kept.
 #include "blas/trial.h"
 
 #include <gtest/gtest.h>
@@ -10,33 +10,56 @@ namespace {
 
 using test::Call;
 using test::equal_parts;
+using Run = bool(void*, Piece*, unsigned);
 
-bool is_same(Call& call, Routine routine, unsigned fewer = 1,
-             bool (*run)(void*, Piece*, unsigned) = Call::run) {
+Outcome outcome(Call& call, Routine routine, unsigned fewer = 1, Run* run = Call::run) {
+  call.settle();
   Cut cut;
   EXPECT_TRUE(cut.read(routine, call.list.data(), static_cast<unsigned>(call.list.size())));
-  return same_results(cut, call.list.data(), fewer, {run, nullptr});
+  return try_call(cut, call.list.data(), fewer, 1, {run, nullptr});
 }
 
 TEST(Trial, results_are_the_same_if_pieces_end_where_kernels_do) {
   Call even(test::multiply<4>, 48, 30, 20, 4);
   even.cut_shared(equal_parts(48, 4), equal_parts(30, 4));
-  EXPECT_TRUE(is_same(even, Routine::product));
-  EXPECT_TRUE(is_same(even, Routine::product, 2));
+  EXPECT_EQ(outcome(even, Routine::product), Outcome::same);
+  EXPECT_EQ(outcome(even, Routine::product, 2), Outcome::same);
   // Pieces of 11 rows: each has three of them by other code.
   Call odd(test::multiply<4>, 44, 30, 20, 4);
   odd.cut_shared(equal_parts(44, 4), equal_parts(30, 4));
-  EXPECT_FALSE(is_same(odd, Routine::product));
+  EXPECT_EQ(outcome(odd, Routine::product), Outcome::differs);
 }
 
-TEST(Trial, tries_every_routine) {
-  Call update(test::update, 30, 30, 7, 5);
-  update.cut_rank_k({0, 13, 19, 23, 27, 30});
-  EXPECT_TRUE(is_same(update, Routine::rank_k, 3));
+TEST(Trial, knows_numbers_of_single_precision) {
+  for (long rows : {48, 44}) {
+    Call call(test::multiply<4, float>, rows, 30, 20, 4);
+    call.cut_shared(equal_parts(rows, 4), equal_parts(30, 4));
+    for (Piece& piece : call.list) piece.mode ^= Piece::kSingle ^ Piece::kDouble;
+    const float factor = 0.5;
+    std::memcpy(&call.alpha, &factor, sizeof factor);
+    std::memcpy(&call.beta, &factor, sizeof factor);
+    EXPECT_EQ(outcome(call, Routine::product), rows == 48 ? Outcome::same : Outcome::differs);
+  }
+}
+
+TEST(Trial, tells_rank_k_updates_from_each_other) {
+  const std::vector<long> ends = {0, 16, 24, 28, 32, 36};
+  Call even(test::update<4>, 36, 36, 20, 5);
+  even.cut_rank_k(ends);
+  EXPECT_EQ(outcome(even, Routine::rank_k, 3), Outcome::same);
+  Call odd(test::update<5>, 36, 36, 20, 5);
+  odd.cut_rank_k(ends);
+  EXPECT_EQ(outcome(odd, Routine::rank_k, 3), Outcome::differs);
+}
+
+TEST(Trial, tells_triangular_routines_from_each_other) {
   for (bool by_rows : {false, true}) {
-    Call solve(test::solve, 12, 20, 0, 4);
-    solve.cut_apart(by_rows, equal_parts(by_rows ? 12 : 20, 4));
-    EXPECT_TRUE(is_same(solve, Routine::triangular, 2));
+    Call even(test::solve<4>, 32, 32, 0, 4);
+    even.cut_apart(by_rows, equal_parts(32, 4));
+    EXPECT_EQ(outcome(even, Routine::triangular, 2), Outcome::same);
+    Call odd(test::solve<6>, 32, 32, 0, 4);
+    odd.cut_apart(by_rows, equal_parts(32, 4));
+    EXPECT_EQ(outcome(odd, Routine::triangular, 2), Outcome::differs);
   }
 }
 
@@ -44,83 +67,142 @@ TEST(Trial, leaves_the_call_as_it_was) {
   Call call(test::multiply<1>, 40, 30, 20, 4);
   call.cut_shared(equal_parts(40, 4), equal_parts(30, 4));
   const std::vector<double> a = call.a, b = call.b, c = call.c;
+  call.settle();
   const Arguments arguments = call.arguments;
-  EXPECT_TRUE(is_same(call, Routine::product));
+  EXPECT_EQ(outcome(call, Routine::product), Outcome::same);
   EXPECT_EQ(std::memcmp(&arguments, &call.arguments, sizeof arguments), 0);
   EXPECT_EQ(call.a, a);
   EXPECT_EQ(call.b, b);
   EXPECT_EQ(call.c, c);
 }
 
-TEST(Trial, says_no_if_pieces_cannot_be_done_or_matrices_are_too_large) {
-  Call call(test::multiply<1>, 40, 30, 20, 4);
-  call.cut_shared(equal_parts(40, 4), equal_parts(30, 4));
-  auto cannot = [](void*, Piece*, unsigned) { return false; };
-  EXPECT_FALSE(is_same(call, Routine::product, 1, cannot));
-  call.cut_shared(equal_parts(4000, 4), equal_parts(4000, 4));
-  auto must_not = [](void*, Piece*, unsigned) {
-    ADD_FAILURE();
-    return true;
-  };
-  EXPECT_FALSE(is_same(call, Routine::product, 1, must_not));
-}
-
-using Answer = Verdicts::Answer;
-
-// Asks until it is to be tried; the number of the question.
-int questions_until_tried(Verdicts& verdicts, std::uint64_t key) {
-  for (int i = 1; i <= 100; ++i) {
-    if (verdicts.ask(key) == Answer::try_now) return i;
-  }
-  return 0;
+// Keeps what it was given to work on.
+Arguments seen;
+bool look(void*, Piece* pieces, unsigned n) {
+  seen = *pieces[0].arguments;
+  return Call::run(nullptr, pieces, n);
 }
 
 TEST(Trial, a_long_sum_is_tried_by_a_shorter_one) {
   Call call(test::multiply<1>, 24, 30, 1000, 4);
   call.cut_shared(equal_parts(24, 4), equal_parts(30, 4));
-  static long depth;
-  auto run = [](void*, Piece* pieces, unsigned n) {
-    depth = pieces[0].arguments->k;
-    return Call::run(nullptr, pieces, n);
-  };
-  EXPECT_TRUE(is_same(call, Routine::product, 1, run));
-  EXPECT_EQ(depth, 128 + 1000 % 64);
+  EXPECT_EQ(outcome(call, Routine::product, 1, look), Outcome::same);
+  EXPECT_EQ(seen.k, 64 + 1000 % 64);
   EXPECT_EQ(call.arguments.k, 1000);
 }
 
-TEST(Verdicts, a_call_is_tried_once_when_it_has_come_a_few_times) {
+TEST(Trial, factors_are_of_the_callers_kind_but_not_the_callers) {
+  for (double factor : {0.0, 1.0, -1.0, 1e-300}) {
+    Call call(test::multiply<1>, 24, 30, 20, 4);
+    call.cut_shared(equal_parts(24, 4), equal_parts(30, 4));
+    call.beta = factor;
+    double beta = 0;
+    static double* it;
+    it = &beta;
+    auto run = [](void*, Piece* pieces, unsigned n) {
+      *it = *static_cast<double*>(pieces[0].arguments->beta);
+      return Call::run(nullptr, pieces, n);
+    };
+    EXPECT_EQ(outcome(call, Routine::product, 1, run), Outcome::same);
+    EXPECT_EQ(beta, factor == 1e-300 ? 0.785398163397448 : factor);
+  }
+}
+
+TEST(Trial, says_nothing_if_pieces_cannot_be_done_or_matrices_are_too_large) {
+  Call call(test::multiply<1>, 4000, 4000, 1, 4);
+  call.cut_shared(equal_parts(40, 4), equal_parts(30, 4));
+  auto cannot = [](void*, Piece*, unsigned) { return false; };
+  EXPECT_EQ(outcome(call, Routine::product, 1, cannot), Outcome::unknown);
+  call.cut_shared(equal_parts(4000, 4), equal_parts(4000, 4));
+  auto must_not = [](void*, Piece*, unsigned) {
+    ADD_FAILURE();
+    return true;
+  };
+  EXPECT_EQ(outcome(call, Routine::product, 1, must_not), Outcome::unknown);
+}
+
+using Verdict = Verdicts::Verdict;
+
+// Asks until there is a verdict, and answers trials with `outcome`; how many there were, and how
+// many questions before the first.
+struct Asked {
+  Verdict verdict;
+  unsigned trials, before;
+};
+Asked ask_until_known(Verdicts& verdicts, std::uint64_t key, Outcome outcome) {
+  unsigned trials = 0, before = 0;
+  for (int i = 0; i < 100; ++i) {
+    Verdicts::Answer answer = verdicts.ask(key);
+    if (answer.verdict != Verdict::not_yet) return {answer.verdict, trials, before};
+    if (answer.trial) {
+      EXPECT_EQ(answer.trial, trials + 1);
+      verdicts.note(key, answer.trial, outcome);
+      ++trials;
+    } else if (trials == 0) {
+      ++before;
+    }
+  }
+  return {Verdict::not_yet, trials, before};
+}
+
+TEST(Verdicts, a_call_is_tried_a_few_times_when_it_has_come_a_few_times) {
   Verdicts verdicts;
-  EXPECT_EQ(questions_until_tried(verdicts, 77), 10);
-  EXPECT_EQ(verdicts.ask(77), Answer::not_yet);
-  verdicts.note(77, true);
-  EXPECT_EQ(verdicts.ask(77), Answer::same);
-  EXPECT_EQ(questions_until_tried(verdicts, 0), 8);
-  verdicts.note(0, false);
-  EXPECT_EQ(verdicts.ask(0), Answer::differs);
-  EXPECT_EQ(verdicts.ask(77), Answer::same);
+  Asked same = ask_until_known(verdicts, 77, Outcome::same);
+  EXPECT_EQ(same.verdict, Verdict::same);
+  EXPECT_EQ(same.trials, Verdicts::kTrials);
+  EXPECT_EQ(same.before, Verdicts::kSeenFirst);
+  Asked other = ask_until_known(verdicts, 0, Outcome::differs);
+  EXPECT_EQ(other.verdict, Verdict::differs);
+  EXPECT_EQ(other.trials, 1u);
+  EXPECT_EQ(verdicts.ask(77).verdict, Verdict::same);
+  EXPECT_EQ(verdicts.ask(0).verdict, Verdict::differs);
+}
+
+TEST(Verdicts, one_difference_is_enough) {
+  Verdicts verdicts;
+  for (unsigned i = 0; i < Verdicts::kSeenFirst; ++i) verdicts.ask(9);
+  for (unsigned trial = 1; trial < Verdicts::kTrials; ++trial) {
+    EXPECT_EQ(verdicts.ask(9).trial, trial);
+    verdicts.note(9, trial, Outcome::same);
+  }
+  EXPECT_EQ(verdicts.ask(9).trial, Verdicts::kTrials);
+  verdicts.note(9, Verdicts::kTrials, Outcome::differs);
+  EXPECT_EQ(verdicts.ask(9).verdict, Verdict::differs);
+}
+
+TEST(Verdicts, one_trial_is_made_at_a_time_and_again_if_it_says_nothing) {
+  Verdicts verdicts;
+  for (std::uint64_t key : {5, 6}) {
+    for (unsigned i = 0; i < Verdicts::kSeenFirst; ++i) EXPECT_EQ(verdicts.ask(key).trial, 0u);
+  }
+  EXPECT_EQ(verdicts.ask(5).trial, 1u);
+  EXPECT_EQ(verdicts.ask(5).trial, 0u);
+  EXPECT_EQ(verdicts.ask(6).trial, 0u);
+  verdicts.note(5, 1, Outcome::unknown);
+  EXPECT_EQ(verdicts.ask(5).trial, 1u);
+  verdicts.after_fork();
+  EXPECT_EQ(verdicts.ask(6).trial, 1u);
 }
 
 TEST(Verdicts, what_comes_once_takes_no_place_from_what_was_tried) {
   Verdicts verdicts;
-  questions_until_tried(verdicts, 5);
-  verdicts.note(5, true);
+  ask_until_known(verdicts, 5, Outcome::same);
   for (std::uint64_t key = 1000; key < 100'000; ++key)
-    EXPECT_EQ(verdicts.ask(key), Answer::not_yet);
-  EXPECT_EQ(verdicts.ask(5), Answer::same);
+    EXPECT_EQ(verdicts.ask(key).verdict, Verdict::not_yet);
+  EXPECT_EQ(verdicts.ask(5).verdict, Verdict::same);
 }
 
 TEST(Verdicts, never_say_of_one_call_what_was_found_of_another) {
   Verdicts verdicts;
-  for (std::uint64_t key = 0; key < 4000; ++key) {
-    std::uint64_t spread = key * 0x9e3779b97f4a7c15u >> 4;
-    if (questions_until_tried(verdicts, spread)) verdicts.note(spread, key % 3 == 0);
-  }
+  auto key_of = [](std::uint64_t i) { return i * 0x9e3779b97f4a7c15u >> 4; };
+  for (std::uint64_t i = 0; i < 4000; ++i)
+    ask_until_known(verdicts, key_of(i), i % 3 == 0 ? Outcome::same : Outcome::differs);
   unsigned known = 0;
-  for (std::uint64_t key = 0; key < 4000; ++key) {
-    Answer answer = verdicts.ask(key * 0x9e3779b97f4a7c15u >> 4);
-    if (answer == Answer::not_yet) continue;
+  for (std::uint64_t i = 0; i < 4000; ++i) {
+    Verdict verdict = verdicts.ask(key_of(i)).verdict;
+    if (verdict == Verdict::not_yet) continue;
     ++known;
-    EXPECT_EQ(answer == Answer::same, key % 3 == 0);
+    EXPECT_EQ(verdict == Verdict::same, i % 3 == 0);
   }
   EXPECT_GT(known, 100u);
 }

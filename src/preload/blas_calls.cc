@@ -158,26 +158,54 @@ bool run_as_crew(void* context, blas::Piece* pieces, unsigned n) {
   return crew_run.found()(do_piece, pieces, sizeof *pieces, n) != 0;
 }
 
+// The calling thread's modes of rounding, and what its computations have met so far. While it
+// lives, nothing is added to that.
+class FloatingPointFlags {
+ public:
+#if defined(__x86_64__)
+  FloatingPointFlags() : before_(__builtin_ia32_stmxcsr()) {}
+  FloatingPointFlags(const FloatingPointFlags&) = delete;
+  FloatingPointFlags& operator=(const FloatingPointFlags&) = delete;
+  ~FloatingPointFlags() { __builtin_ia32_ldmxcsr(before_); }
+
+  // As threads begin. Where they are not, it matters who computes what.
+  static bool are_standard() {
+    constexpr unsigned kModes = 0xffc0, kStandard = 0x1f80;
+    return (__builtin_ia32_stmxcsr() & kModes) == kStandard;
+  }
+
+ private:
+  unsigned before_;
+#else
+  FloatingPointFlags() {}
+  ~FloatingPointFlags() {}
+  static bool are_standard() { return true; }
+#endif
+};
+
 // Whether the call may be cut into `fewer` pieces: nobody can tell from its results.
 bool may_be(const blas::Cut& cut, blas::Piece* pieces, unsigned fewer, Way& way) {
   if (!cut.can_be(fewer, way.library.bytes_of_second(way.layout))) return false;
   std::uint64_t key = cut.key(fewer);
   blas::Verdicts::Answer answer = verdicts.ask(key);
-  if (answer != blas::Verdicts::Answer::try_now) return answer == blas::Verdicts::Answer::same;
-  bool same = blas::same_results(cut, pieces, fewer, {run_as_crew, &way});
-  verdicts.note(key, same);
-  return same;
+  if (answer.trial) {
+    FloatingPointFlags flags;
+    std::uint64_t seed = key ^ answer.trial;
+    verdicts.note(key, answer.trial, blas::try_call(cut, pieces, fewer, seed, {run_as_crew, &way}));
+  }
+  return answer.verdict == blas::Verdicts::Verdict::same;
 }
 
 // False, and nothing is done, if the library has to do it.
-bool run_call(BlasLibrary& library, blas::Piece* pieces, unsigned n) {
+bool run_call(BlasLibrary& library, const void* caller, blas::Piece* pieces, unsigned n) {
   Way way{library, {}};
   if (!are_chained(pieces, n) || !library.layout_of(pieces[0].mode, way.layout)) return false;
   OthersMayCall others_may(library);
   BlasCall call;
   blas::Cut cut;
   unsigned cores = call.cores(n);
-  if (cores < n && cut.read(library.routine_of(pieces[0].routine), pieces, n) &&
+  if (cores < n && FloatingPointFlags::are_standard() &&
+      cut.read(library.routine_of(pieces[0].routine, caller), pieces, n) &&
       may_be(cut, pieces, cores, way)) {
     blas::Fewer fewer(cut, pieces, cores);
     if (run_as_crew(&way, pieces, cores)) {
@@ -198,11 +226,14 @@ ROOST_EXPORT int exec_blas(long n, blas::Piece* pieces) {
   bool crews = crew_run.found() && runtime_active() && !inside_roost();
   if (crews && n > 1 && n <= kMostPieces && pieces) {
     BlasLibrary* library = BlasLibrary::find(object, exec_blas);
-    if (library && run_call(*library, pieces, static_cast<unsigned>(n))) return 0;
+    const void* caller = __builtin_return_address(0);
+    if (library && run_call(*library, caller, pieces, static_cast<unsigned>(n))) return 0;
   }
   blas::Exec* original = BlasLibrary::original(object, exec_blas);
   return original ? original(n, pieces) : elsewhere(n, pieces);
 }
+
+void blas_calls_after_fork() { verdicts.after_fork(); }
 
 bool in_blas_call() { return begun_pieces > 0; }
 

@@ -14,6 +14,9 @@ void blas_calls_before_thread(const dl_find_object& caller);
 // (`new_ones` false: others have been loaded besides, and threads may be in them).
 void blas_calls_look_at_objects(bool new_ones);
 
+// In a fork's child.
+void blas_calls_after_fork();
+
 // Whether the calling OS thread has such light threads, which wait for each other.
 bool in_blas_call();
 

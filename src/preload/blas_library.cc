@@ -167,18 +167,27 @@ bool BlasLibrary::learn_buffer_size() {
   return true;
 }
 
-blas::Routine BlasLibrary::routine_of(const void* code) {
-  constexpr unsigned kTop = 56, kAlignment = 16;
+std::size_t BlasLibrary::bytes_of_second(const Layout& layout) const {
+  constexpr std::size_t kCertain = std::size_t{32} << 20;
+  std::size_t bytes = std::min(buffers.bytes(), kCertain), used = layout.a + layout.b;
+  return bytes > used ? bytes - used : 0;
+}
+
+blas::Routine BlasLibrary::routine_of(const void* code, const void* caller) {
+  constexpr unsigned kTop = 56, kIndexShift = 57;
+  static_assert(kRoutines == 1u << (64 - kIndexShift));
   auto address = reinterpret_cast<std::uint64_t>(code);
-  auto& known = routines_[address / kAlignment % kRoutines];
+  auto& known = routines_[address * 0x9e3779b97f4a7c15u >> kIndexShift];  // Knuth's hashing
   std::uint64_t word = known.load(std::memory_order_relaxed);
   if ((word & ((std::uint64_t{1} << kTop) - 1)) == address) {
     return static_cast<blas::Routine>(word >> kTop);
   }
   dl_find_object object;
   if (!contains(code) || !find_object(code, object)) return blas::Routine::other;
-  ObjectSymbols::Place place = ObjectSymbols(*object.dlfo_link_map).place_of(code);
-  blas::Routine routine = blas::routine_named(place.begins, place.behind);
+  ObjectSymbols symbols(*object.dlfo_link_map);
+  ObjectSymbols::Place of_code = symbols.place_of(code), of_call = symbols.place_of(caller);
+  blas::Routine routine =
+      blas::routine_named({of_code.begins, of_call.around, of_call.before, of_call.behind});
   known.store(static_cast<std::uint64_t>(routine) << kTop | address, std::memory_order_relaxed);
   return routine;
 }

@@ -42,13 +42,12 @@ class BlasLibrary {
   };
   // False if it does not tell. Has it do two pieces, the first time.
   bool layout_of(int mode, Layout& layout);
-  // Of a buffer, from where the second begins.
-  std::size_t bytes_of_second(const Layout& layout) const {
-    return buffers.bytes() - layout.a - layout.b;
-  }
+  // Of a buffer, from where the second begins: at least. The first piece has one of the library's,
+  // of which no more than its least size (BUFFER_SIZE) is certain.
+  std::size_t bytes_of_second(const Layout& layout) const;
 
-  // Which one the code of a piece belongs to.
-  blas::Routine routine_of(const void* code);
+  // Which one the code of a piece belongs to. `caller`: where exec_blas was called.
+  blas::Routine routine_of(const void* code, const void* caller);
 
   bool contains(const void* address) const {
     auto at = reinterpret_cast<std::uintptr_t>(address);
@@ -90,7 +89,7 @@ class BlasLibrary {
   };
   Learned layouts_[kTypes];
   // Those asked for of late, by their code's address: it, and the Routine in the highest byte.
-  static constexpr unsigned kRoutines = 64;
+  static constexpr unsigned kRoutines = 128;
   std::atomic<std::uint64_t> routines_[kRoutines];
 };
 

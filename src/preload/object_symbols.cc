@@ -79,14 +79,21 @@ std::uint32_t ObjectSymbols::count() const {
 ObjectSymbols::Place ObjectSymbols::place_of(const void* address) const {
   Place place{};
   auto at = reinterpret_cast<ElfW(Addr)>(address) - base_;
-  ElfW(Addr) nearest = ~ElfW(Addr){0};
+  ElfW(Addr) last = 0, next = ~ElfW(Addr){0};
   for (std::uint32_t i = 0, n = count(); i < n; ++i) {
     const ElfW(Sym)& symbol = symbols_[i];
     if (symbol.st_shndx == SHN_UNDEF || ELF64_ST_TYPE(symbol.st_info) != STT_FUNC) continue;
-    if (symbol.st_value == at) place.begins = names_ + symbol.st_name;
-    if (symbol.st_value + symbol.st_size <= at || symbol.st_value >= nearest) continue;
-    nearest = symbol.st_value;
-    place.behind = names_ + symbol.st_name;
+    const char* name = names_ + symbol.st_name;
+    ElfW(Addr) begin = symbol.st_value;
+    if (begin == at) place.begins = name;
+    if (begin <= at && at - begin < symbol.st_size) place.around = name;
+    if (begin < at && begin >= last) {
+      last = begin;
+      place.before = name;
+    } else if (begin > at && begin < next) {
+      next = begin;
+      place.behind = name;
+    }
   }
   return place;
 }

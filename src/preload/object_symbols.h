@@ -24,11 +24,13 @@ class ObjectSymbols {
   // whoever defines it first in the process.
   bool calls_by_table(const char* name) const;
 
-  // The functions at an address: the one that begins there, and the first that ends behind it
-  // (where the compiler has put static ones between, that is the next one); null: there is none.
-  // Looks at all symbols.
+  // The exported functions about an address: the one that begins there, the one that it lies in,
+  // the last that begins before it and the first behind it; null: there is none. Looks at all
+  // symbols.
   struct Place {
     const char* begins;
+    const char* around;
+    const char* before;
     const char* behind;
   };
   Place place_of(const void* address) const;

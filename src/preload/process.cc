@@ -47,6 +47,7 @@ void after_fork_in_child() {
   own_pid = os::getpid();
   nudges_after_fork();
   blas_after_fork();
+  blas_calls_after_fork();
   errands_after_fork();
   runtime_after_fork();
   threads_after_fork();
