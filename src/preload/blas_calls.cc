@@ -190,8 +190,12 @@ bool may_be(const blas::Cut& cut, blas::Piece* pieces, unsigned fewer, Way& way)
   blas::Verdicts::Answer answer = verdicts.ask(key);
   if (answer.trial) {
     FloatingPointFlags flags;
-    std::uint64_t seed = key ^ answer.trial;
-    verdicts.note(key, answer.trial, blas::try_call(cut, pieces, fewer, seed, {run_as_crew, &way}));
+    // Until the trial is over nobody can make another, and calls have all their pieces.
+    self.keeps_core = true;
+    blas::Outcome outcome =
+        blas::try_call(cut, pieces, fewer, key ^ answer.trial, {run_as_crew, &way});
+    self.keeps_core = false;
+    verdicts.note(key, answer.trial, outcome);
   }
   return answer.verdict == blas::Verdicts::Verdict::same;
 }

@@ -217,6 +217,7 @@ ROOST_EXPORT int roost_light_threads(Event* runtime, const void* text, const voi
 }
 
 ROOST_EXPORT int roost_pass_point() {
+  if (self.keeps_core) return 0;
   bool has_core =
       self.record && state_of(self.record->state.load(std::memory_order_relaxed)) == State::running;
   return has_core && !has_had_turn(*self.record) ? 0 : roost_yield();

@@ -31,6 +31,7 @@ struct Self {
   bool in_kernel = false;          // inside a blocking kernel call, without a core
   bool inside_libc = false;        // in a call that libc made, and so perhaps with a lock of libc's
   bool waits_inside_libc = false;  // there without a core, or a wait for one
+  bool keeps_core = false;         // does not give it up between calls for now (roost_pass_point)
   bool beside = false;             // runs without a core, back from the kernel for a moment
   Runs runs;                       // between waits in the kernel
   bool loose = false;              // not pinned, since its core was idle whenever it waited
