@@ -93,9 +93,9 @@ bool Cut::read_shared(const Piece* pieces) {
   for (unsigned i = 1; i < n_; ++i) {
     if (pieces[i].range_m != first.range_m || pieces[i].range_n != first.range_n) return false;
   }
-  bool is_rank_k = routine_ == Routine::rank_k;
+  bool is_rank_k = routine_ == Routine::rank_k, is_node = mode_ & Piece::kNode;
   if (!arguments.common || arguments.pieces != static_cast<long>(n_)) return false;
-  if (!(mode_ & Piece::kNode) != is_rank_k) return false;
+  if (is_node == is_rank_k) return false;
   n_ends_ = first.range_n;
   n_parts_ = n_;
   if (!are_ends(n_ends_, n_)) return false;
@@ -141,7 +141,7 @@ bool Cut::read_triangular(const Piece* pieces) {
   return true;
 }
 
-// These routines of solving set no alpha.
+// Triangular routines set no alpha.
 bool Cut::read_factors(const Arguments& arguments) {
   bool has_alpha = routine_ != Routine::triangular;
   alpha_ = has_alpha ? factor_at(arguments.alpha, is_double(), is_complex()) : Factor::none;
@@ -164,7 +164,7 @@ bool Cut::can_be(unsigned fewer, std::size_t bytes) const {
   // Some 30 ms of a core: a core that becomes idle meanwhile has to wait for the next call, and
   // the kernels do better on what is left of so much.
   constexpr double kMostWork = 1 << 30;
-  // GEMM_Q of all x86-64 processors (param.h): so many rows of each column are packed at once.
+  // GEMM_Q (param.h), at most: so many rows of each column are packed at once.
   constexpr std::size_t kMostRows = 1024;
   // Less is done by the time memory takes, whatever the pieces.
   constexpr long kLeastDepth = 16;
