@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <iterator>
 
+#include "base/mix.h"
+
 namespace roost::blas {
 namespace {
 
@@ -49,13 +51,7 @@ void join(const long* ends, unsigned parts, long* joined, unsigned wanted, bool 
 
 class Hash {
  public:
-  void add(std::uint64_t value) {
-    // The finalizer of SplitMix64 (Steele, Lea and Flood, 2014).
-    value_ += value + 0x9e3779b97f4a7c15u;
-    value_ = (value_ ^ value_ >> 30) * 0xbf58476d1ce4e5b9u;
-    value_ = (value_ ^ value_ >> 27) * 0x94d049bb133111ebu;
-    value_ ^= value_ >> 31;
-  }
+  void add(std::uint64_t value) { value_ = mix(value_ + value + kMixStep); }
   void add(const long* values, unsigned n) {
     for (unsigned i = 0; i < n; ++i) add(static_cast<std::uint64_t>(values[i]));
   }
@@ -97,7 +93,6 @@ bool Cut::read_shared(const Piece* pieces) {
   if (!arguments.common || arguments.pieces != static_cast<long>(n_)) return false;
   if (is_node == is_rank_k) return false;
   n_ends_ = first.range_n;
-  n_parts_ = n_;
   if (!are_ends(n_ends_, n_)) return false;
   columns_ = n_ends_[n_];
   depth_ = arguments.k;
@@ -124,20 +119,20 @@ bool Cut::read_shared(const Piece* pieces) {
 bool Cut::read_triangular(const Piece* pieces) {
   const Piece& first = pieces[0];
   const Arguments& arguments = *first.arguments;
-  by_rows_ = !first.range_n;
-  const long* ends = by_rows_ ? first.range_m : first.range_n;
-  if (!ends || (!by_rows_ && first.range_m)) return false;
+  bool by_rows = !first.range_n;
+  const long* ends = by_rows ? first.range_m : first.range_n;
+  if (!ends || (!by_rows && first.range_m)) return false;
   for (unsigned i = 1; i < n_; ++i) {
     const Piece& it = pieces[i];
-    if ((by_rows_ ? it.range_m : it.range_n) != ends + i) return false;
-    if ((by_rows_ ? it.range_n : it.range_m) != nullptr) return false;
+    if ((by_rows ? it.range_m : it.range_n) != ends + i) return false;
+    if ((by_rows ? it.range_n : it.range_m) != nullptr) return false;
   }
   if (!are_ends(ends, n_) || !is_side(arguments.m) || !is_side(arguments.n)) return false;
-  (by_rows_ ? m_ends_ : n_ends_) = ends;
-  (by_rows_ ? m_parts_ : n_parts_) = n_;
-  rows_ = by_rows_ ? ends[n_] : arguments.m;
-  columns_ = by_rows_ ? arguments.n : ends[n_];
-  depth_ = by_rows_ ? columns_ : rows_;
+  (by_rows ? m_ends_ : n_ends_) = ends;
+  if (by_rows) m_parts_ = n_;
+  rows_ = by_rows ? ends[n_] : arguments.m;
+  columns_ = by_rows ? arguments.n : ends[n_];
+  depth_ = by_rows ? columns_ : rows_;
   return true;
 }
 
@@ -173,7 +168,7 @@ bool Cut::can_be(unsigned fewer, std::size_t bytes) const {
   if (work() > kMostWork * fewer) return false;
   if (routine_ == Routine::triangular) return true;  // packs so much at a time as it has room for
   long ends[Fewer::kMost + 1];
-  join(n_ends_, n_parts_, ends, fewer, routine_ == Routine::rank_k);
+  join(n_ends_, n_, ends, fewer, routine_ == Routine::rank_k);
   long widest = 0;
   for (unsigned i = 0; i < fewer; ++i) widest = std::max(widest, ends[i + 1] - ends[i]);
   // The packed halves of a piece are rounded up to what kernels take at a time.
@@ -187,10 +182,10 @@ std::uint64_t Cut::key(unsigned fewer) const {
   hash.add(reinterpret_cast<std::uintptr_t>(code_));
   hash.add(std::uint64_t{fewer} << 32 | n_);
   hash.add(static_cast<std::uint64_t>(alpha_) << 8 | static_cast<std::uint64_t>(beta_));
-  long sides[] = {rows_, columns_, depth_, has_depth_, whole_m_, whole_n_, by_rows_};
+  long sides[] = {rows_, columns_, depth_, has_depth_, whole_m_, whole_n_, m_ends_ != nullptr};
   hash.add(sides, std::size(sides));
   if (m_ends_) hash.add(m_ends_, m_parts_ + 1);
-  if (n_ends_) hash.add(n_ends_, n_parts_ + 1);
+  if (n_ends_) hash.add(n_ends_, n_ + 1);
   return hash.value();
 }
 
@@ -201,7 +196,7 @@ Fewer::Fewer(const Cut& cut, Piece* pieces, unsigned fewer)
   unsigned m_parts = shared ? (cut.m_parts_ < fewer ? 1 : fewer) : fewer;
   bool by_number = cut.routine() == Routine::rank_k;
   if (cut.m_ends_) join(cut.m_ends_, cut.m_parts_, m_ + 1, m_parts, by_number);
-  if (cut.n_ends_) join(cut.n_ends_, cut.n_parts_, n_ + 1, fewer, by_number);
+  if (cut.n_ends_) join(cut.n_ends_, cut.n_, n_ + 1, fewer, by_number);
   m_[0] = m_parts;
   n_[0] = fewer / m_parts;
   for (unsigned i = 0; i < fewer; ++i) {

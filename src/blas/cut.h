@@ -40,7 +40,6 @@ class Cut {
   long longest() const;
   // Whether the arguments say how many.
   bool has_depth() const { return has_depth_; }
-  bool by_rows() const { return by_rows_; }
   Factor alpha() const { return alpha_; }
   Factor beta() const { return beta_; }
   bool is_double() const { return (mode_ & Piece::kPrecision) == Piece::kDouble; }
@@ -60,14 +59,14 @@ class Cut {
   unsigned n_ = 0;
   int mode_ = 0;
   const void* code_ = nullptr;
-  // Where pieces end: of the result's rows and columns, each from 0 to their number; null: uncut.
+  // Where parts end, of the result's rows and columns, from the first's beginning on; null: uncut.
+  // Of columns there are as many parts as pieces.
   const long* m_ends_ = nullptr;
   const long* n_ends_ = nullptr;
-  unsigned m_parts_ = 0, n_parts_ = 0;
+  unsigned m_parts_ = 0;
   long rows_ = 0, columns_ = 0, depth_ = 0;
   long whole_m_ = 0, whole_n_ = 0;  // of the whole call, if its routine looks at them
   bool has_depth_ = false;
-  bool by_rows_ = false;
   Factor alpha_ = Factor::none, beta_ = Factor::none;
 };
 

@@ -6,7 +6,8 @@
 
 #include <algorithm>
 
-#include "os/raw_syscall.h"
+#include "base/mix.h"
+#include "os/sys.h"
 
 namespace roost::blas {
 namespace {
@@ -14,13 +15,8 @@ namespace {
 // Uniform in [-1, 1), every bit of a double's mantissa in use.
 class Random {
  public:
-  explicit Random(std::uint64_t seed) : state_(seed * 2 + 1) {}
-  double next() {
-    state_ ^= state_ << 13;  // Marsaglia's xorshift64
-    state_ ^= state_ >> 7;
-    state_ ^= state_ << 17;
-    return static_cast<double>(state_ >> 11) * 0x1p-52 - 1;
-  }
+  explicit Random(std::uint64_t seed) : state_(mix(seed)) {}
+  double next() { return static_cast<double>(mix(state_ += kMixStep) >> 11) * 0x1p-52 - 1; }
 
  private:
   std::uint64_t state_;
@@ -30,16 +26,12 @@ class Random {
 class Pages {
  public:
   explicit Pages(std::size_t bytes) : bytes_(bytes) {
-    long at = os::raw_syscall(SYS_mmap, 0, static_cast<long>(bytes), PROT_READ | PROT_WRITE,
-                              MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    memory_ = at < 0 && at > -4096 ? nullptr : reinterpret_cast<char*>(at);
+    memory_ = static_cast<char*>(os::map_memory(bytes, MAP_PRIVATE | MAP_ANONYMOUS));
   }
   Pages(const Pages&) = delete;
   Pages& operator=(const Pages&) = delete;
   ~Pages() {
-    if (memory_) {
-      os::raw_syscall(SYS_munmap, reinterpret_cast<long>(memory_), static_cast<long>(bytes_));
-    }
+    if (memory_) os::unmap_memory(memory_, bytes_);
   }
   char* memory() const { return memory_; }
 

@@ -6,6 +6,7 @@
 #include <linux/futex.h>
 #include <sched.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/types.h>
 #include <time.h>
 
@@ -110,6 +111,15 @@ inline long read(int fd, void* buffer, std::size_t bytes) {
 }
 inline long write(int fd, const void* buffer, std::size_t bytes) {
   return raw_syscall(SYS_write, fd, arg(buffer), static_cast<long>(bytes));
+}
+// Readable and writable; null if there is none.
+inline void* map_memory(std::size_t bytes, int flags, int fd = -1) {
+  long at =
+      raw_syscall(SYS_mmap, 0, static_cast<long>(bytes), PROT_READ | PROT_WRITE, flags, fd, 0);
+  return at < 0 && at > -4096 ? nullptr : reinterpret_cast<void*>(at);
+}
+inline void unmap_memory(const void* memory, std::size_t bytes) {
+  raw_syscall(SYS_munmap, arg(memory), static_cast<long>(bytes));
 }
 inline int pidfd_open(pid_t pid) { return static_cast<int>(raw_syscall(434, pid, 0)); }
 inline int kill(pid_t pid, int signal) {

@@ -218,7 +218,6 @@ void blas_before_thread() {
 void blas_after_fork() {
   started.store(false, std::memory_order_relaxed);
   lock_waiters.store(0, std::memory_order_relaxed);
-  blas_width_after_fork();
 }
 
 void blas_lock_waiters(int change) {

@@ -224,20 +224,23 @@ bool run_call(BlasLibrary& library, const void* caller, blas::Piece* pieces, uns
 
 ROOST_EXPORT int exec_blas(long n, blas::Piece* pieces) {
   static constinit Real<blas::Exec> elsewhere{"exec_blas"};
+  const void* caller = __builtin_return_address(0);
   dl_find_object object;
-  if (!find_object(__builtin_return_address(0), object)) return elsewhere(n, pieces);
+  if (!find_object(caller, object)) return elsewhere(n, pieces);
   resolve_libc_functions();
   bool crews = crew_run.found() && runtime_active() && !inside_roost();
   if (crews && n > 1 && n <= kMostPieces && pieces) {
     BlasLibrary* library = BlasLibrary::find(object, exec_blas);
-    const void* caller = __builtin_return_address(0);
     if (library && run_call(*library, caller, pieces, static_cast<unsigned>(n))) return 0;
   }
   blas::Exec* original = BlasLibrary::original(object, exec_blas);
   return original ? original(n, pieces) : elsewhere(n, pieces);
 }
 
-void blas_calls_after_fork() { verdicts.after_fork(); }
+void blas_calls_after_fork() {
+  verdicts.after_fork();
+  blas_width_after_fork();
+}
 
 bool in_blas_call() { return begun_pieces > 0; }
 

@@ -67,9 +67,10 @@ bool make_room_in_waits(const dl_find_object& object, const ObjectSymbols& symbo
 }
 
 unsigned index_of_type(int mode) {
-  return (static_cast<unsigned>(mode) & 0xf) | (static_cast<unsigned>(mode) & 0x1000) >> 8;
+  auto bits = static_cast<unsigned>(mode);
+  return (bits & blas::Piece::kPrecision) | (bits & blas::Piece::kComplex) >> 8;
 }
-constexpr int kType = 0x100f;
+constexpr int kType = blas::Piece::kComplex | blas::Piece::kPrecision;
 
 struct Seen {
   void* a;

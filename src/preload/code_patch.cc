@@ -88,6 +88,6 @@ bool publish_code_page(std::uint8_t* page) {
   return os::raw_syscall(SYS_mprotect, os::arg(page), kPage, PROT_READ | PROT_EXEC) == 0;
 }
 
-void free_code_page(std::uint8_t* page) { os::raw_syscall(SYS_munmap, os::arg(page), kPage); }
+void free_code_page(std::uint8_t* page) { os::unmap_memory(page, kPage); }
 
 }  // namespace roost

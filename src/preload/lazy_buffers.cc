@@ -26,10 +26,9 @@ unsigned LazyBuffers::take(CoreIndex core) {
   do {
     if (piece >= kMost) return kNone;
   } while (!made_.compare_exchange_weak(piece, piece + 1, std::memory_order_relaxed));
-  long at = os::raw_syscall(SYS_mmap, 0, static_cast<long>(bytes_), PROT_READ | PROT_WRITE,
-                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (at < 0 && at > -4096) return kNone;  // the number is lost: it will not be the last
-  pieces_[piece].memory = reinterpret_cast<char*>(at);
+  void* memory = os::map_memory(bytes_, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE);
+  if (!memory) return kNone;  // the number is lost: it will not be the last
+  pieces_[piece].memory = static_cast<char*>(memory);
   return piece;
 }
 

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include <algorithm>
+
 namespace roost {
 namespace {
 
@@ -40,17 +42,21 @@ ObjectSymbols::ObjectSymbols(const link_map& object) : base_(object.l_addr) {
   }
 }
 
+ObjectSymbols::Buckets ObjectSymbols::buckets() const {
+  if (!symbols_ || !names_ || !hash_) return {};
+  std::uint32_t count = hash_[0], first = hash_[1], filter_words = hash_[2];
+  const std::uint32_t* firsts = hash_ + 4 + filter_words * (sizeof(ElfW(Addr)) / sizeof *hash_);
+  return {count, first, firsts, firsts + count};
+}
+
 void* ObjectSymbols::find(const char* name) const {
-  if (!symbols_ || !names_ || !hash_) return nullptr;
-  std::uint32_t n_buckets = hash_[0], first = hash_[1], n_words = hash_[2];
-  if (n_buckets == 0) return nullptr;
-  const std::uint32_t* buckets = hash_ + 4 + n_words * (sizeof(ElfW(Addr)) / sizeof *hash_);
-  const std::uint32_t* chains = buckets + n_buckets;
+  Buckets table = buckets();
+  if (table.count == 0) return nullptr;
   std::uint32_t wanted = hash_of(name);
-  std::uint32_t i = buckets[wanted % n_buckets];
-  if (i < first) return nullptr;
+  std::uint32_t i = table.firsts[wanted % table.count];
+  if (i < table.first) return nullptr;
   for (;; ++i) {
-    std::uint32_t found = chains[i - first];
+    std::uint32_t found = table.hashes[i - table.first];
     const ElfW(Sym)& symbol = symbols_[i];
     if ((found | 1) == (wanted | 1) && symbol.st_shndx != SHN_UNDEF &&
         strcmp(names_ + symbol.st_name, name) == 0) {
@@ -60,19 +66,13 @@ void* ObjectSymbols::find(const char* name) const {
   }
 }
 
-// The table does not say how many there are: those it finds by name come last, a bucket's side by
-// side.
+// No table says how many there are: the last bucket ends where they do.
 std::uint32_t ObjectSymbols::count() const {
-  if (!symbols_ || !names_ || !hash_) return 0;
-  std::uint32_t n_buckets = hash_[0], first = hash_[1], n_words = hash_[2];
-  const std::uint32_t* buckets = hash_ + 4 + n_words * (sizeof(ElfW(Addr)) / sizeof *hash_);
-  const std::uint32_t* chains = buckets + n_buckets;
+  Buckets table = buckets();
   std::uint32_t last = 0;
-  for (std::uint32_t i = 0; i < n_buckets; ++i) {
-    if (buckets[i] > last) last = buckets[i];
-  }
-  if (last < first) return first;
-  while (!(chains[last - first] & 1)) ++last;
+  for (std::uint32_t i = 0; i < table.count; ++i) last = std::max(last, table.firsts[i]);
+  if (table.count == 0 || last < table.first) return table.first;
+  while (!(table.hashes[last - table.first] & 1)) ++last;
   return last + 1;
 }
 

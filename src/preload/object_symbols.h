@@ -36,6 +36,16 @@ class ObjectSymbols {
   Place place_of(const void* address) const;
 
  private:
+  // What DT_GNU_HASH says of the symbols from `first` on: each bucket's lie side by side, the last
+  // with an odd hash.
+  struct Buckets {
+    std::uint32_t count;
+    std::uint32_t first;
+    const std::uint32_t* firsts;  // of each bucket; less than `first`: it has none
+    const std::uint32_t* hashes;  // of each symbol from `first` on
+  };
+  // None if a table is missing.
+  Buckets buckets() const;
   // Of the last symbol, plus one.
   std::uint32_t count() const;
 

@@ -3,19 +3,16 @@
 
 #include <cstdint>
 
+#include "base/mix.h"
+
 namespace roost::sim {
 
-// SplitMix64 (Steele, Lea, Flood 2014): one word of state, passes BigCrush.
+// One word of state, passes BigCrush.
 class Random {
  public:
   explicit Random(std::uint64_t seed) : state_(seed) {}
 
-  std::uint64_t next() {
-    std::uint64_t z = state_ += 0x9e3779b97f4a7c15;
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
-    return z ^ (z >> 31);
-  }
+  std::uint64_t next() { return mix(state_ += kMixStep); }
 
   // 0 .. n-1, without bias that matters here (n < 2^32); 0 if n is 0.
   std::uint64_t below(std::uint64_t n) {

@@ -58,9 +58,7 @@ void* map_file(int fd, std::uint64_t bytes) {
     os::raw_syscall(SYS_fchmod, fd, 0400);
     return nullptr;
   }
-  long mapped = os::raw_syscall(SYS_mmap, 0, static_cast<long>(bytes), PROT_READ | PROT_WRITE,
-                                MAP_SHARED, fd, 0);
-  return mapped < 0 && mapped > -4096 ? nullptr : reinterpret_cast<void*>(mapped);
+  return os::map_memory(bytes, MAP_SHARED, fd);
 }
 
 void fill_header(RingHeader& header, int pid, int tid) {
@@ -113,7 +111,7 @@ void thread_ends() {
   if (!own_ring) return;
   std::uint64_t bytes = own_bytes();
   own_ring = {};  // a signal handler may come here
-  os::raw_syscall(SYS_munmap, os::arg(own_file), static_cast<long>(bytes));
+  os::unmap_memory(own_file, bytes);
   own_file = nullptr;
 }
 
