@@ -38,6 +38,8 @@ class Cut {
   long depth() const { return depth_; }
   // The longest side of any matrix.
   long longest() const;
+  // Whether rows are cut, of a triangular routine's result: its unknowns are the columns then.
+  bool by_rows() const { return m_ends_ != nullptr; }
   // Whether the arguments say how many.
   bool has_depth() const { return has_depth_; }
   Factor alpha() const { return alpha_; }

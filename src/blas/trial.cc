@@ -22,24 +22,6 @@ class Random {
   std::uint64_t state_;
 };
 
-// Pages of our own, zero at first.
-class Pages {
- public:
-  explicit Pages(std::size_t bytes) : bytes_(bytes) {
-    memory_ = static_cast<char*>(os::map_memory(bytes, MAP_PRIVATE | MAP_ANONYMOUS));
-  }
-  Pages(const Pages&) = delete;
-  Pages& operator=(const Pages&) = delete;
-  ~Pages() {
-    if (memory_) os::unmap_memory(memory_, bytes_);
-  }
-  char* memory() const { return memory_; }
-
- private:
-  std::size_t bytes_;
-  char* memory_;
-};
-
 // A matrix of so many real numbers in all.
 struct Matrix {
   char* at;
@@ -67,7 +49,25 @@ class Numbers {
     }
   }
 
+  // Elements of a square matrix become the smaller the farther they are from its diagonal.
+  void fall_off(const Matrix& matrix, std::size_t order, std::size_t parts) {
+    for (std::size_t j = 0; j < order; ++j) {
+      for (std::size_t i = 0; i < order; ++i) {
+        double scale = 0.9 / static_cast<double>(std::max<std::size_t>(i > j ? i - j : j - i, 1));
+        for (std::size_t part = 0; part < parts; ++part) {
+          std::size_t at = parts * (i + j * order) + part;
+          set(matrix, at, scale * get(matrix, at));
+        }
+      }
+    }
+  }
+
  private:
+  double get(const Matrix& matrix, std::size_t i) const {
+    return is_double_ ? reinterpret_cast<double*>(matrix.at)[i]
+                      : static_cast<double>(reinterpret_cast<float*>(matrix.at)[i]);
+  }
+
   bool is_double_;
   Random random_;
 };
@@ -89,82 +89,155 @@ struct Like {
 };
 
 // A sum of so many products shows what a longer one would: kernels have code for what is left of
-// it behind a multiple of 64 at most.
+// it behind a multiple of 64 at most. So many unknowns would not: of more than GEMM_Q of them,
+// other kernels do a part.
 long depth_of_trial(long depth) { return depth < kDepth ? depth : kDepth - 64 + depth % 64; }
 
-// The call's arguments are the trial's while it lives.
-class Borrowed {
+// Of unknowns, as many as show what the kernels do in a triangle's corners, where sums are short.
+long order_of_corners(long order) {
+  constexpr long kUnit = 32;
+  return order < 2 * kUnit ? order : kUnit + order % kUnit;
+}
+
+// While it lives, the call's arguments are the trial's, and the memory, too.
+class Trial {
  public:
-  explicit Borrowed(Arguments& arguments) : arguments_(arguments), before_(arguments) {}
-  Borrowed(const Borrowed&) = delete;
-  Borrowed& operator=(const Borrowed&) = delete;
-  ~Borrowed() { arguments_ = before_; }
+  Trial(const Cut& cut, Piece* pieces, unsigned fewer, Runner runner, Scratch& scratch)
+      : cut_(cut),
+        pieces_(pieces),
+        fewer_(fewer),
+        runner_(runner),
+        scratch_(scratch),
+        call_(*pieces[0].arguments),
+        before_(call_),
+        alpha_(cut.alpha(), cut.is_complex()),
+        beta_(cut.beta(), cut.is_complex()) {
+    if (cut.alpha() != Factor::none) call_.alpha = alpha_.at(cut.is_double());
+    if (cut.beta() != Factor::none) call_.beta = beta_.at(cut.is_double());
+    if (cut.has_depth()) call_.k = depth_of_trial(cut.depth());
+  }
+  Trial(const Trial&) = delete;
+  Trial& operator=(const Trial&) = delete;
+  ~Trial() {
+    call_ = before_;
+    scratch_.give_back();
+  }
+
+  Outcome multiply(Numbers& numbers) {
+    // What is only read need not be as large as its sides say: columns that begin a few elements
+    // apart, whichever way the routine looks at them, do as well.
+    constexpr long kStride = 8;
+    auto longest = static_cast<std::size_t>(cut_.longest());
+    if (!has_room(parts() * longest * (1 + kStride), 2, cut_.rows(), cut_.columns())) {
+      return Outcome::unknown;
+    }
+    for (Matrix& input : inputs_) numbers.fill(input);
+    call_.a = inputs_[0].at;
+    call_.b = inputs_[1].at;
+    call_.lda = call_.ldb = kStride;
+    call_.ldc = cut_.rows();
+    return compare(call_.c, numbers);
+  }
+
+  // Fewer unknowns if `corners`, in a triangle whose elements are large near the diagonal: the last
+  // bits of short sums would be lost beside it.
+  Outcome solve(Numbers& numbers, bool corners) {
+    long order = corners ? order_of_corners(cut_.depth()) : cut_.depth();
+    long rows = cut_.by_rows() ? cut_.rows() : order;
+    long columns = cut_.by_rows() ? order : cut_.columns();
+    auto n = static_cast<std::size_t>(order);
+    if (!has_room(parts() * n * n, 1, rows, columns)) return Outcome::unknown;
+    const Matrix& triangle = inputs_[0];
+    // What is solved for stays of the size of what it is solved from.
+    double scale = 1;
+    while (!corners && scale * scale * static_cast<double>(order) > 1) scale /= 2;
+    numbers.fill(triangle, scale);
+    if (corners) numbers.fall_off(triangle, n, parts());
+    for (std::size_t i = 0; i < n; ++i) numbers.set(triangle, parts() * (i + i * n), 1.25);
+    call_.a = triangle.at;
+    call_.lda = order;
+    (cut_.by_rows() ? call_.n : call_.m) = order;
+    call_.ldb = rows;
+    return compare(call_.b, numbers);
+  }
 
  private:
-  Arguments& arguments_;
+  std::size_t parts() const { return cut_.is_complex() ? 2 : 1; }
+
+  // For so many inputs of so many numbers, and for two results.
+  bool has_room(std::size_t numbers, unsigned inputs, long rows, long columns) {
+    constexpr std::size_t kMostBytes = std::size_t{96} << 20;
+    std::size_t written = parts() * static_cast<std::size_t>(rows * columns);
+    std::size_t bytes_of_number = cut_.bytes_of_element() / parts();
+    std::size_t bytes = (inputs * numbers + 2 * written) * bytes_of_number;
+    char* at = bytes > kMostBytes ? nullptr : scratch_.take(bytes);
+    if (!at) return false;
+    for (unsigned i = 0; i < inputs; ++i, at += numbers * bytes_of_number) {
+      inputs_[i] = {at, numbers};
+    }
+    bytes_of_result_ = written * bytes_of_number;
+    all_ = {at, written};
+    few_ = {at + bytes_of_result_, written};
+    return true;
+  }
+
+  // `result`: the call's pointer to it.
+  Outcome compare(void*& result, Numbers& numbers) {
+    numbers.fill(all_);
+    memcpy(few_.at, all_.at, bytes_of_result_);
+    result = all_.at;
+    if (!runner_.run(runner_.context, pieces_, cut_.size())) return Outcome::unknown;
+    result = few_.at;
+    Fewer in_fewer(cut_, pieces_, fewer_);
+    if (!runner_.run(runner_.context, pieces_, fewer_)) return Outcome::unknown;
+    bool same = memcmp(all_.at, few_.at, bytes_of_result_) == 0;
+    return same ? Outcome::same : Outcome::differs;
+  }
+
+  const Cut& cut_;
+  Piece* pieces_;
+  unsigned fewer_;
+  Runner runner_;
+  Scratch& scratch_;
+  Arguments& call_;
   Arguments before_;
+  Like alpha_, beta_;
+  Matrix inputs_[2], all_, few_;
+  std::size_t bytes_of_result_ = 0;
 };
 
 }  // namespace
 
-Outcome try_call(const Cut& cut, Piece* pieces, unsigned fewer, std::uint64_t seed, Runner runner) {
-  constexpr std::size_t kMostBytes = std::size_t{96} << 20;
-  constexpr long kStride = 8;
-  bool triangular = cut.routine() == Routine::triangular;
-  auto parts = cut.is_complex() ? std::size_t{2} : 1;
-  auto rows = static_cast<std::size_t>(cut.rows());
-  auto columns = static_cast<std::size_t>(cut.columns());
-  auto longest = static_cast<std::size_t>(cut.longest());
-  auto order = static_cast<std::size_t>(cut.depth());
-  // What is only read need not be as large as its sides say: columns that begin a few elements
-  // apart, whichever way the routine looks at them, do as well. What is solved with has to be.
-  std::size_t read = parts * (triangular ? order * order : 2 * longest * (1 + kStride));
-  std::size_t written = parts * rows * columns;
-  std::size_t bytes_of_number = cut.bytes_of_element() / parts;
-  std::size_t bytes = (read + 2 * written) * bytes_of_number;
-  if (bytes > kMostBytes) return Outcome::unknown;
-  Pages pages(bytes);
-  if (!pages.memory()) return Outcome::unknown;
-  Matrix inputs{pages.memory(), read};
-  Matrix all{inputs.at + read * bytes_of_number, written};
-  Matrix few{all.at + written * bytes_of_number, written};
+char* Scratch::take(std::size_t bytes) {
+  if (memory_ && bytes_ >= bytes) return memory_;
+  if (char* old = memory_) {
+    memory_ = nullptr;
+    os::unmap_memory(old, bytes_);
+  }
+  bytes_ = bytes;
+  memory_ = static_cast<char*>(os::map_memory(bytes, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE));
+  return memory_;
+}
 
+void Scratch::give_back() {
+  if (!memory_ || bytes_ <= kKept) return;
+  char* old = memory_;
+  memory_ = nullptr;
+  os::unmap_memory(old, bytes_);
+}
+
+Outcome try_call(const Cut& cut, Piece* pieces, unsigned fewer, std::uint64_t seed, Runner runner,
+                 Scratch& scratch) {
+  // Sets of numbers; of those for corners, which cost little, more, as few sums are that short.
+  constexpr unsigned kSets = 2, kCorners = 8;
   Numbers numbers(cut.is_double(), seed);
-  // What is solved for stays of the size of what it is solved from.
-  double scale = 1;
-  while (triangular && scale * scale * static_cast<double>(order) > 1) scale /= 2;
-  numbers.fill(inputs, scale);
-  for (std::size_t i = 0; triangular && i < order; ++i) {
-    numbers.set(inputs, parts * (i + i * order), 1.25);
+  Trial trial(cut, pieces, fewer, runner, scratch);
+  bool solves = cut.routine() == Routine::triangular;
+  Outcome outcome = solves ? trial.solve(numbers, false) : Outcome::same;
+  for (unsigned i = 0; i < (solves ? kCorners : kSets) && outcome == Outcome::same; ++i) {
+    outcome = solves ? trial.solve(numbers, true) : trial.multiply(numbers);
   }
-  numbers.fill(all);
-  memcpy(few.at, all.at, written * bytes_of_number);
-
-  Arguments& call = *pieces[0].arguments;
-  Borrowed borrowed(call);
-  Like alpha(cut.alpha(), cut.is_complex()), beta(cut.beta(), cut.is_complex());
-  if (cut.alpha() != Factor::none) call.alpha = alpha.at(cut.is_double());
-  if (cut.beta() != Factor::none) call.beta = beta.at(cut.is_double());
-  if (cut.has_depth()) call.k = depth_of_trial(cut.depth());
-  call.a = inputs.at;
-  if (triangular) {
-    call.lda = static_cast<long>(order);
-    call.ldb = cut.rows();
-  } else {
-    call.b = inputs.at + read / 2 * bytes_of_number;
-    call.lda = call.ldb = kStride;
-    call.ldc = cut.rows();
-  }
-  void*& result = triangular ? call.b : call.c;
-  result = all.at;
-  if (!runner.run(runner.context, pieces, cut.size())) return Outcome::unknown;
-  result = few.at;
-  {
-    Fewer in_fewer(cut, pieces, fewer);
-    if (!runner.run(runner.context, pieces, fewer)) return Outcome::unknown;
-  }
-  bool same = memcmp(all.at, few.at, written * bytes_of_number) == 0;
-  return same ? Outcome::same : Outcome::differs;
+  return outcome;
 }
 
 Verdicts::Answer Verdicts::ask(std::uint64_t key) {

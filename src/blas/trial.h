@@ -22,11 +22,28 @@ struct Runner {
 
 enum class Outcome { same, differs, unknown };
 
-// Does the call twice, with numbers of its own that `seed` determines and no more than kDepth of
-// depth, in all its pieces and in `fewer`. Unknown if there is no memory for that, or the pieces
-// cannot be done. The pieces and arguments are as they were afterwards. The caller's thread alone.
+// The matrices of a trial: memory of our own. What suffices for most calls is kept for the next
+// trial, as new pages cost as much as the trial's two calls. One trial at a time.
+class Scratch {
+ public:
+  // What was in it before may still be there. Null: there is no more memory.
+  char* take(std::size_t bytes);
+  // Pages of which there are many.
+  void give_back();
+
+ private:
+  static constexpr std::size_t kKept = std::size_t{4} << 20;
+  char* memory_ = nullptr;  // null whenever it is not all there: a fork may come between
+  std::size_t bytes_ = 0;
+};
+
+// Does the call twice, in all its pieces and in `fewer`, with a few sets of numbers of its own that
+// `seed` determines, and no more than kDepth of depth. Unknown if there is no memory for that, or
+// the pieces cannot be done. The pieces and arguments are as they were afterwards. The caller's
+// thread alone.
 inline constexpr long kDepth = 128;
-Outcome try_call(const Cut& cut, Piece* pieces, unsigned fewer, std::uint64_t seed, Runner runner);
+Outcome try_call(const Cut& cut, Piece* pieces, unsigned fewer, std::uint64_t seed, Runner runner,
+                 Scratch& scratch);
 
 // What trials have said, by Cut::key(). Any thread. Keeps some hundred; what is not asked for
 // again gives way.

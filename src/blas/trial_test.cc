@@ -16,7 +16,8 @@ Outcome outcome(Call& call, Routine routine, unsigned fewer = 1, Run* run = Call
   call.settle();
   Cut cut;
   EXPECT_TRUE(cut.read(routine, call.list.data(), static_cast<unsigned>(call.list.size())));
-  return try_call(cut, call.list.data(), fewer, 1, {run, nullptr});
+  static Scratch scratch;
+  return try_call(cut, call.list.data(), fewer, 1, {run, nullptr}, scratch);
 }
 
 TEST(Trial, results_are_the_same_if_pieces_end_where_kernels_do) {
@@ -89,6 +90,42 @@ TEST(Trial, a_long_sum_is_tried_by_a_shorter_one) {
   EXPECT_EQ(outcome(call, Routine::product, 1, look), Outcome::same);
   EXPECT_EQ(seen.k, 64 + 1000 % 64);
   EXPECT_EQ(call.arguments.k, 1000);
+}
+
+TEST(Trial, unknowns_are_tried_in_their_number_and_in_a_few) {
+  for (bool by_rows : {false, true}) {
+    Call call(test::solve<4>, by_rows ? 32 : 330, by_rows ? 330 : 32, 0, 4);
+    call.cut_apart(by_rows, equal_parts(32, 4));
+    static std::vector<long> orders;
+    static bool rows;
+    orders.clear(), rows = by_rows;
+    auto run = [](void*, Piece* pieces, unsigned n) {
+      const Arguments& it = *pieces[0].arguments;
+      orders.push_back(rows ? it.n : it.m);
+      EXPECT_EQ(rows ? it.m : it.n, 32);
+      return Call::run(nullptr, pieces, n);
+    };
+    EXPECT_EQ(outcome(call, Routine::triangular, 1, run), Outcome::same);
+    EXPECT_EQ(orders[0], 330);
+    EXPECT_EQ(orders[1], 330);
+    EXPECT_EQ(orders.back(), 32 + 330 % 32);
+    EXPECT_EQ(by_rows ? call.arguments.n : call.arguments.m, 330);
+  }
+}
+
+TEST(Scratch, keeps_what_suffices_for_most) {
+  Scratch scratch;
+  char* small = scratch.take(1000);
+  small[999] = 7;
+  scratch.give_back();
+  EXPECT_EQ(scratch.take(900), small);
+  EXPECT_EQ(small[999], 7);
+  scratch.give_back();
+  char* large = scratch.take(std::size_t{20} << 20);
+  large[(std::size_t{20} << 20) - 1] = 7;
+  scratch.give_back();
+  // What was much is there no more: this one is new.
+  EXPECT_EQ(scratch.take(1000)[999], 0);
 }
 
 TEST(Trial, factors_are_of_the_callers_kind_but_not_the_callers) {

@@ -139,6 +139,7 @@ bool are_chained(const blas::Piece* pieces, long n) {
 }
 
 constinit blas::Verdicts verdicts;
+constinit blas::Scratch scratch;  // of who makes a trial: one at a time
 
 // How pieces of a call are done.
 struct Way {
@@ -193,7 +194,7 @@ bool may_be(const blas::Cut& cut, blas::Piece* pieces, unsigned fewer, Way& way)
     // Until the trial is over nobody can make another, and calls have all their pieces.
     self.keeps_core = true;
     blas::Outcome outcome =
-        blas::try_call(cut, pieces, fewer, key ^ answer.trial, {run_as_crew, &way});
+        blas::try_call(cut, pieces, fewer, key ^ answer.trial, {run_as_crew, &way}, scratch);
     self.keeps_core = false;
     verdicts.note(key, answer.trial, outcome);
   }
