@@ -1,5 +1,6 @@
 """The pieces of OpenBLAS's calls, run as light threads: by a library that passes for OpenBLAS."""
 
+import os
 import platform
 import re
 from pathlib import Path
@@ -63,29 +64,58 @@ ROUTINES = ("dgemm", "sgemm-tt", "zgemm", "dsymm-left", "dsymm-right", "dsyrk", 
             "dtrmm")
 
 
-def products(world: World, case: str, *options: str) -> tuple[bytes, int]:
-    """What calls of Debian's OpenBLAS print, and how many of them were made of fewer pieces."""
-    build, routine = case.split()
+def in_fewer_pieces(world: World, build: str, program: str, *arguments, options=(), calls: int,
+                    **how) -> tuple[bytes, int]:
+    """What a caller of Debian's OpenBLAS prints, and how many of its calls were made of fewer pieces."""
     library = Path(f"/usr/lib/{platform.machine()}-linux-gnu/openblas-{build}/libopenblas.so.0")
     if not library.exists():
         raise Skip(f"OpenBLAS for {build} is not installed")
-    instance = world.roost.new_instance("products")
-    callers, width, calls = 2, 8, 40
-    program = world.program("blas_products", library, routine, callers, width, calls)
-    outcome = world.run(program, instance, "--stats", *options)
-    require_success(outcome, "blas_products")
+    instance = world.roost.new_instance("pieces")
+    outcome = world.run(world.program(program, library, *arguments), instance, "--stats", "--cores",
+                        "1", *options, **how)
+    require_success(outcome, program)
     world.require_gone(instance)
     fewer = re.search(rb"BLAS calls (\d+), in fewer pieces (\d+)", outcome.stderr)
     require(fewer, f"--stats printed {outcome.stderr!r}")
-    require(int(fewer[1]) >= callers * calls, f"only {int(fewer[1])} calls were Roost's")
+    require(int(fewer[1]) >= calls, f"only {int(fewer[1])} calls were Roost's")
     return outcome.stdout, int(fewer[2])
 
 
 @cases(*(f"{build} {routine}" for build in BUILDS for routine in ROUTINES))
 def test_calls_are_made_of_fewer_pieces_with_the_same_results(world: World, case: str):
-    kept, none = products(world, case, "--cores", "1", "--blas", "keep")
+    build, routine = case.split()
+    callers, width, calls = 2, 8, 40
+
+    def products(*options: str) -> tuple[bytes, int]:
+        return in_fewer_pieces(world, build, "blas_products", routine, callers, width, calls,
+                               options=options, calls=callers * calls)
+
+    kept, none = products("--blas", "keep")
     require(none == 0, f"{none} calls were made of fewer pieces in spite of --blas keep")
-    results, fewer = products(world, case, "--cores", "1")
+    results, fewer = products()
     require(results == kept, "the results differ")
     require(fewer > 0, "no call was made of fewer pieces")
     return f"{fewer} of 80 calls"
+
+
+PROCESSORS = ("host", "HASWELL", "NEHALEM")  # of OpenBLAS: kernels with other edges
+
+
+@cases(*(f"{build} {processor} {width}" for build in BUILDS for processor in PROCESSORS for width in (5, 8)))
+def test_random_kinds_of_calls_have_the_same_results(world: World, case: str):
+    build, processor, width = case.split()
+    kinds = 120
+    seed = 1 + sum(map(ord, case))
+    how = {} if processor == "host" else {"env": {**os.environ, "OPENBLAS_CORETYPE": processor}}
+
+    def results(*options: str) -> tuple[bytes, int]:
+        return in_fewer_pieces(world, build, "blas_kinds", seed, kinds, width, options=options,
+                               calls=kinds, **how)
+
+    kept, _ = results("--blas", "keep")
+    found, fewer = results()
+    differ = [kind for kind, other in zip(kept.splitlines(), found.splitlines()) if kind != other]
+    require(not differ, f"{len(differ)} kinds differ, first {differ[:1]}")
+    require(kept == found and len(kept.splitlines()) == kinds, "kinds are missing")
+    require(fewer > 0, "no call was made of fewer pieces")
+    return f"{fewer} calls in fewer pieces"
