@@ -91,15 +91,22 @@ bool turn_is_over() {
 }
 
 // Whether it is time that others get the core of a thread that is between two pieces of work:
-// sooner than in their midst, and before the watchdog shares the core (the policy's patience).
+// sooner than in their midst, and before the watchdog shares the core (the policy's patience). If
+// only threads of the same process are queued for it, later: what they wait for is mostly the same
+// kind of work, and each turn begins with cold caches.
 bool has_had_turn(const ThreadRecord<RealWorld>& record) {
-  constexpr Nanoseconds kTurnOfPieces = 3'000'000;
+  constexpr Nanoseconds kTurnOfPieces = 3'000'000, kTurnAmongSiblings = 12'000'000;
   constexpr std::uint64_t kLookAgain = 500'000;  // ticks: 0.1 to 0.5 ms
   if (!roost_others_wait()) return false;
   std::uint64_t now = ticks();
   if (now - last_look < kLookAgain) return false;
   last_look = now;
-  return os::now() - record.granted_ns > kTurnOfPieces;
+  Nanoseconds had = os::now() - record.granted_ns;
+  if (had <= kTurnOfPieces) return false;
+  std::uint32_t word = record.state.load(std::memory_order_relaxed);
+  if (had > kTurnAmongSiblings || !passes_on_core(word)) return true;
+  Critical critical;
+  return runtime_ledger().has_others_queued(core_of(word), runtime_process());
 }
 
 // Whether READY threads of this process are queued for the calling thread's core.

@@ -36,6 +36,7 @@ class Ledger : public ThreadSearch<W, Os> {
 
   using Searches::any_queued;
   using Searches::find_queued;
+  using Searches::has_others_queued;
   using Searches::has_queued;
   using Searches::Searches;
 
