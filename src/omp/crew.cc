@@ -107,11 +107,13 @@ Crew* begin_crew(ult::Carrier& own) {
   crew->courier = Courier(crowded() ? 0 : ult::host::cores() - 1);
   crew->sent = 0;
   crew->light = false;
+  crew->apart.store(true, std::memory_order_relaxed);
   crew->forget_waits();
   crew->was_inside = own.current->inside;
   crew->parent.store(crew->was_inside, std::memory_order_relaxed);
   crew->next = begun;
   begun = crew;
+  ult::set_inside(crew);
   return crew;
 }
 
@@ -139,10 +141,10 @@ void add_ticket(ult::Carrier& own, Crew& crew, unsigned number) {
     crew.tickets.add();
   } else {
     crew.light = true;
+    crew.apart.store(false, std::memory_order_relaxed);
     crew.tickets.open(number, number + 1);
     if (shown) ult::show(own, crew);
     ult::watch();
-    ult::set_inside(&crew);
   }
   if (shown) ult::call_for_help(crew);
 }
@@ -208,6 +210,10 @@ extern "C" ROOST_EXPORT int roost_crew_run(void* (*function)(void*), void* argum
     for (unsigned i = 1; i < n; ++i) roost_crew_join(&crew->hands[i - 1], nullptr);
   }
   return 1;
+}
+
+extern "C" ROOST_EXPORT void roost_crew_pass() {
+  if (ult::here.carrier && ult::has_ready(*ult::here.carrier)) ult::let_ready_run_at_times();
 }
 
 extern "C" ROOST_EXPORT int roost_crew_helpers() { return helpers.load(std::memory_order_relaxed); }

@@ -23,6 +23,11 @@ extern "C" int roost_crew_join(const void* hand, void** result);
 extern "C" int roost_crew_run(void* (*function)(void*), void* arguments, std::size_t stride,
                               unsigned n);
 
+// Before a call whose pieces may be a crew: now and then, siblings of the caller that wait by
+// spinning go on first. They would else wait for as long as the caller makes one call after the
+// other.
+extern "C" void roost_crew_pass();
+
 // OS threads that run hands of others' crews at this moment; -1 if there has been no crew yet. Any
 // thread.
 extern "C" int roost_crew_helpers();

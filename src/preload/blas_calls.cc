@@ -26,6 +26,7 @@ namespace {
 
 ROOST_LISTED constinit Real<int(void* (*)(void*), void*, std::size_t, unsigned)> crew_run{
     "roost_crew_run"};
+ROOST_LISTED constinit Real<void()> crew_pass{"roost_crew_pass"};
 using WithLocksIn = void(const void* begin, const void* end);
 ROOST_LISTED constinit Real<WithLocksIn> call_locks_in{"roost_call_locks_in"};
 ROOST_LISTED constinit Real<WithLocksIn> give_call_lock_back{"roost_give_call_lock_back"};
@@ -206,6 +207,7 @@ bool run_call(BlasLibrary& library, const void* caller, blas::Piece* pieces, uns
   Way way{library, {}};
   if (!are_chained(pieces, n) || !library.layout_of(pieces[0].mode, way.layout)) return false;
   OthersMayCall others_may(library);
+  if (crew_pass.found()) crew_pass.found()();
   BlasCall call;
   blas::Cut cut;
   unsigned cores = call.cores(n);

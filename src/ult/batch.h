@@ -75,6 +75,9 @@ struct Batch {
   // A call that is over and in whose name such pieces can be done, counted from 1; 0: none. Who
   // does them takes it, and puts it back before the batch can be opened again.
   mutable std::atomic<std::uint32_t> free_helper{0};
+  // Each of its calls but the opener's own was sent to a worker that has a core for it: who spins
+  // in one waits for another core, and so for a moment.
+  std::atomic<bool> apart{false};
   // Whether one of its calls was found waiting by spinning, for a call that shares its carrier.
   mutable std::atomic<bool> spins{false};
   // Whether one of its calls slept for long in a call that does not let others run.

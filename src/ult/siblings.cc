@@ -1,5 +1,6 @@
 // What a strand does for its siblings while it waits in a call that is not this library's: in a
 // loop of the program, or in libc.
+#include "base/ticks.h"
 #include "ult/kernel.h"
 #include "ult/overflow.h"
 #include "ult/spinners.h"
@@ -62,12 +63,28 @@ bool begin_pieces_around(Carrier& own) {
   });
 }
 
+// Whether what the running strand spins for is about to come from another core. To let a sibling
+// run would take longer: it goes on with its own work for as long as it likes.
+bool waits_for_moment(Carrier& own) {
+  constexpr std::uint64_t kMoment = 200'000, kGap = 20'000;  // ticks: 40 to 200 us, and a tenth
+  const Batch* inside = own.current->inside;
+  if (!inside || !inside->apart.load(std::memory_order_relaxed)) return false;
+  std::uint64_t now = ticks();
+  if (own.spinner != own.current || now - own.spun_last > kGap) own.spins_since = now;
+  own.spinner = own.current;
+  own.spun_last = now;
+  if (now - own.spins_since > kMoment) return false;
+  cpu_pause();
+  return true;
+}
+
 int yields(Carrier& own) {
   // Calls first: strands that spin are ready all the time.
   return begin_call_around(own) || let_ready_run(own) || begin_pieces_around(own);
 }
 
 int spins(Carrier& own) {
+  if (waits_for_moment(own)) return 1;
   const Batch* inside = own.current->inside;
   if (inside) inside->spins.store(true, std::memory_order_relaxed);
   return begin_share_around(own) || let_ready_run(own) || begin_pieces_around(own);

@@ -1,6 +1,7 @@
 // Ready strands, switching between them, and strands of their own for calls.
 #include "ult/strands.h"
 
+#include "base/ticks.h"
 #include "ult/context.h"
 #include "ult/overflow.h"
 
@@ -116,6 +117,15 @@ bool let_ready_run(Carrier& carrier) {
   queue_self(carrier);
   switch_to(carrier, ready);
   return true;
+}
+
+void let_ready_run_at_times() {
+  constexpr std::uint64_t kEvery = 1'000'000;  // ticks: 0.2 to 1 ms
+  Carrier& own = *here.carrier;
+  std::uint64_t now = ticks();
+  if (now - own.let_run_last < kEvery) return;
+  own.let_run_last = now;
+  let_ready_run(own);
 }
 
 void let_run_first(Strand* strand) {
