@@ -37,7 +37,8 @@ static void fill(Matrix* matrix, double scale) {
 static void make_diagonal_large(Matrix* matrix) {
   for (int i = 0; i < kSide; ++i) {
     int places[] = {i * (kSide + 1), 2 * i * (kSide + 1)};
-    for (int j = 0; j < 2; ++j) matrix->singles[places[j]] = 1.25, matrix->doubles[places[j]] = 1.25;
+    for (int j = 0; j < 2; ++j)
+      matrix->singles[places[j]] = 1.25, matrix->doubles[places[j]] = 1.25;
   }
 }
 
@@ -54,9 +55,9 @@ static uint64_t hash_of(const void* memory, size_t bytes) {
 typedef void Gemm(const char* ta, const char* tb, const int* m, const int* n, const int* k,
                   const void* alpha, const void* a, const int* lda, const void* b, const int* ldb,
                   const void* beta, void* c, const int* ldc);
-typedef void Symm(const char* side, const char* uplo, const int* m, const int* n,
-                  const void* alpha, const void* a, const int* lda, const void* b, const int* ldb,
-                  const void* beta, void* c, const int* ldc);
+typedef void Symm(const char* side, const char* uplo, const int* m, const int* n, const void* alpha,
+                  const void* a, const int* lda, const void* b, const int* ldb, const void* beta,
+                  void* c, const int* ldc);
 typedef void Syrk(const char* uplo, const char* trans, const int* n, const int* k,
                   const void* alpha, const void* a, const int* lda, const void* beta, void* c,
                   const int* ldc);
