@@ -213,7 +213,7 @@ extern "C" ROOST_EXPORT int roost_crew_run(void* (*function)(void*), void* argum
 }
 
 extern "C" ROOST_EXPORT void roost_crew_pass() {
-  if (ult::here.carrier && ult::has_ready(*ult::here.carrier)) ult::let_ready_run_at_times();
+  if (ult::here.carrier) ult::let_ready_run_at_times();
 }
 
 extern "C" ROOST_EXPORT int roost_crew_helpers() { return helpers.load(std::memory_order_relaxed); }

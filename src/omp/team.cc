@@ -112,6 +112,7 @@ void help(Team& team, unsigned number) {
   ult::here.local = &member;
   const ult::Batch* inside = ult::set_inside(&team);
   while (run_task(member)) {
+    ult::let_ready_run_at_times();
   }
   ult::set_inside(inside);
   ult::here.local = nullptr;
@@ -298,6 +299,7 @@ void run_in_place(Team& team, unsigned number) {
 // begins it himself.
 void run_tasks_at_first(Team& team, Member& master) {
   while (team.pieces.load(std::memory_order_relaxed) && run_task(master)) {
+    ult::let_ready_run_at_times();
   }
 }
 

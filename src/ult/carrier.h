@@ -163,11 +163,11 @@ struct alignas(kCoreStride) Carrier {
   std::uint32_t progress = 0;   // how often a strand has gone on that is not blocked
   std::uint32_t yields = 0;
   std::uint32_t unserved = 0;  // how often it found no core to spare
-  // The strand that was last seen spinning for a call on another core: since when, and when last;
-  // in ticks.
-  const Strand* spinner = nullptr;
-  std::uint64_t spins_since = 0, spun_last = 0;
-  std::uint64_t let_run_last = 0;  // by let_ready_run_at_times(), in ticks
+  // The strand that spun last for a call on another core (Batch::apart): from when to when, in
+  // ticks.
+  const Strand* apart = nullptr;
+  std::uint64_t apart_from = 0, apart_to = 0;
+  std::uint64_t let_run_last = 0;  // by let_ready_run_if_due(), in ticks
   // Since when it leaves calls beyond its share to others; 0: it does not.
   Nanoseconds left_rest_ns = 0;
   // The runtime is in a call of libc's: whoever interrupts it there leaves it alone.
@@ -243,12 +243,12 @@ bool has_other_work(Carrier& carrier, const Batch* under);
 // this wait or for one around it; with `pieces`, or until `under` has pieces of work for it.
 void suspend(const Batch* under, bool pieces);
 
-// Between two pieces of work of the running strand: now and then the ready strands go on first.
-// They wait by spinning, most of them, and what they wait for may long be there.
-void let_ready_run_at_times();
-// Whether there may be some. By the carrier's own thread.
-inline bool has_ready(const Carrier& own) {
-  return own.ready.has_any() || own.woken.load(std::memory_order_relaxed);
+// Between two pieces of work of the running strand: now and then the ready strands, if any, go on
+// first. They wait by spinning, most of them, and what they wait for may long be there.
+void let_ready_run_if_due(Carrier& own);
+inline void let_ready_run_at_times() {
+  Carrier& own = *here.carrier;
+  if (own.ready.has_any() || own.woken.load(std::memory_order_relaxed)) let_ready_run_if_due(own);
 }
 
 // What a waiting strand may do meanwhile.
@@ -267,7 +267,7 @@ void wait_until(WaitList& list, Meanwhile meanwhile, Ready&& ready, Work&& work)
     if (ready()) break;
     if (work()) {
       patience.renew();
-      if (has_ready(*here.carrier)) let_ready_run_at_times();
+      let_ready_run_at_times();
       continue;
     }
     if (!has_other_work(*here.carrier, meanwhile.under) && patience.wait()) continue;

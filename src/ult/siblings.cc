@@ -70,10 +70,10 @@ bool waits_for_moment(Carrier& own) {
   const Batch* inside = own.current->inside;
   if (!inside || !inside->apart.load(std::memory_order_relaxed)) return false;
   std::uint64_t now = ticks();
-  if (own.spinner != own.current || now - own.spun_last > kGap) own.spins_since = now;
-  own.spinner = own.current;
-  own.spun_last = now;
-  if (now - own.spins_since > kMoment) return false;
+  if (own.apart != own.current || now - own.apart_to > kGap) own.apart_from = now;
+  own.apart = own.current;
+  own.apart_to = now;
+  if (now - own.apart_from > kMoment) return false;
   cpu_pause();
   return true;
 }

@@ -119,9 +119,8 @@ bool let_ready_run(Carrier& carrier) {
   return true;
 }
 
-void let_ready_run_at_times() {
+void let_ready_run_if_due(Carrier& own) {
   constexpr std::uint64_t kEvery = 1'000'000;  // ticks: 0.2 to 1 ms
-  Carrier& own = *here.carrier;
   std::uint64_t now = ticks();
   if (now - own.let_run_last < kEvery) return;
   own.let_run_last = now;

@@ -80,6 +80,16 @@ def test_a_core_whose_thread_spins_for_its_turn_takes_members_of_regions(world: 
     return f"{spread} of 600 regions on two cores"
 
 
+def test_a_member_that_yields_has_turns_between_the_tasks_of_another(world: World):
+    instance = world.roost.new_instance("tasks")
+    outcome = world.start(world.openmp_program("regions_beside_tasks"), instance, "--cores", "1").wait(60)
+    require_success(outcome, "regions_beside_tasks")
+    world.require_gone(instance)
+    most = int(outcome.stdout)
+    require(0 < most < 40, f"{most} of 400 tasks were begun between two yields")
+    return f"{most} of 400 tasks between two yields"
+
+
 class Phases:
     """spin_phases: a program that spins or rests as it is told, and tells about its own code."""
 
