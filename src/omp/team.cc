@@ -111,8 +111,8 @@ void help(Team& team, unsigned number) {
   team.helpers.fetch_add(1, std::memory_order_seq_cst);  // [help-1]
   ult::here.local = &member;
   const ult::Batch* inside = ult::set_inside(&team);
-  while (run_task(member)) {
-    ult::let_ready_run_at_times();
+  // While it is a helper, the region does not end: others of the carrier go on after it has left.
+  while (run_task(member) && !ult::ready_are_due(*ult::here.carrier)) {
   }
   ult::set_inside(inside);
   ult::here.local = nullptr;

@@ -66,6 +66,15 @@ TEST_F(UnequalQueues, of_queues_as_long_as_its_own_a_core_takes_nothing) {
   EXPECT_EQ(instance.broken(), "");
 }
 
+TEST_F(UnequalQueues, tell_whether_threads_of_other_processes_are_in_them) {
+  EXPECT_FALSE(instance.ledger.has_others_queued(0, 2));
+  EXPECT_TRUE(instance.ledger.has_others_queued(0, 3));
+  EXPECT_TRUE(instance.ledger.has_others_queued(1, 3));
+  instance.block(0);  // serves 3
+  instance.block(3);  // serves 2
+  EXPECT_FALSE(instance.ledger.has_others_queued(0, 7));
+}
+
 TEST(Ledger, where_waits_are_short_unequal_queues_are_left_alone) {
   LocalInstance instance({1, 2}, 6, kCoop, 6);
   for (ThreadIndex t = 0; t < 6; ++t)

@@ -167,7 +167,7 @@ struct alignas(kCoreStride) Carrier {
   // ticks.
   const Strand* apart = nullptr;
   std::uint64_t apart_from = 0, apart_to = 0;
-  std::uint64_t let_run_last = 0;  // by let_ready_run_if_due(), in ticks
+  std::uint64_t ready_due = 0;  // when ready_are_due() last, in ticks
   // Since when it leaves calls beyond its share to others; 0: it does not.
   Nanoseconds left_rest_ns = 0;
   // The runtime is in a call of libc's: whoever interrupts it there leaves it alone.
@@ -245,11 +245,9 @@ void suspend(const Batch* under, bool pieces);
 
 // Between two pieces of work of the running strand: now and then the ready strands, if any, go on
 // first. They wait by spinning, most of them, and what they wait for may long be there.
-void let_ready_run_if_due(Carrier& own);
-inline void let_ready_run_at_times() {
-  Carrier& own = *here.carrier;
-  if (own.ready.has_any() || own.woken.load(std::memory_order_relaxed)) let_ready_run_if_due(own);
-}
+void let_ready_run_at_times();
+// Whether it is time for that: once each time.
+bool ready_are_due(Carrier& own);
 
 // What a waiting strand may do meanwhile.
 struct Meanwhile {
