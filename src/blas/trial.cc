@@ -232,10 +232,14 @@ Outcome try_call(const Cut& cut, Piece* pieces, unsigned fewer, std::uint64_t se
   constexpr unsigned kSets = 2, kCorners = 8;
   Numbers numbers(cut.is_double(), seed);
   Trial trial(cut, pieces, fewer, runner, scratch);
-  bool solves = cut.routine() == Routine::triangular;
-  Outcome outcome = solves ? trial.solve(numbers, false) : Outcome::same;
-  for (unsigned i = 0; i < (solves ? kCorners : kSets) && outcome == Outcome::same; ++i) {
-    outcome = solves ? trial.solve(numbers, true) : trial.multiply(numbers);
+  Outcome outcome = Outcome::same;
+  if (cut.routine() == Routine::triangular) {
+    outcome = trial.solve(numbers, false);
+    for (unsigned i = 0; i < kCorners && outcome == Outcome::same; ++i)
+      outcome = trial.solve(numbers, true);
+  } else {
+    for (unsigned i = 0; i < kSets && outcome == Outcome::same; ++i)
+      outcome = trial.multiply(numbers);
   }
   return outcome;
 }

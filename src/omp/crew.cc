@@ -36,8 +36,10 @@ struct Crew : ult::Batch {
   bool counted = false;  // its carrier, by this crew
   Courier courier;
   unsigned sent = 0;                       // to workers, from the first on
-  bool light = false;                      // the rest are tickets
   const ult::Batch* was_inside = nullptr;  // of the owner, before
+
+  // Some hands found no worker, and the rest are tickets.
+  bool is_light() const { return !apart.load(std::memory_order_relaxed); }
 };
 
 constinit thread_local Crew* begun __attribute__((tls_model("initial-exec"))) = nullptr;
@@ -106,7 +108,6 @@ Crew* begin_crew(ult::Carrier& own) {
   ult::count_in(own);
   crew->courier = Courier(crowded() ? 0 : ult::host::cores() - 1);
   crew->sent = 0;
-  crew->light = false;
   crew->apart.store(true, std::memory_order_relaxed);
   crew->forget_waits();
   crew->was_inside = own.current->inside;
@@ -118,7 +119,7 @@ Crew* begin_crew(ult::Carrier& own) {
 }
 
 void end_crew(ult::Carrier& own, Crew& crew) {
-  if (crew.light) {
+  if (crew.is_light()) {
     ult::hide(own, crew);
     if (crew.spins.load(std::memory_order_relaxed))
       hands_spin.store(true, std::memory_order_relaxed);
@@ -137,10 +138,9 @@ void end_crew(ult::Carrier& own, Crew& crew) {
 void add_ticket(ult::Carrier& own, Crew& crew, unsigned number) {
   crew.share_among(crew.size + 1, crew.sent + 1);
   bool shown = !hands_spin.load(std::memory_order_relaxed);
-  if (crew.light) {
+  if (crew.is_light()) {
     crew.tickets.add();
   } else {
-    crew.light = true;
     crew.apart.store(false, std::memory_order_relaxed);
     crew.tickets.open(number, number + 1);
     if (shown) ult::show(own, crew);
@@ -169,7 +169,7 @@ extern "C" ROOST_EXPORT const void* roost_crew_create(void* (*function)(void*), 
   hand.argument = argument;
   hand.done.store(false, std::memory_order_relaxed);
   ult::happens_before(&hand);
-  hand.worker = crew->light ? Courier::kNobody : crew->courier.send(*crew, number);
+  hand.worker = crew->is_light() ? Courier::kNobody : crew->courier.send(*crew, number);
   if (hand.worker == Courier::kNobody) {
     add_ticket(own, *crew, number);
   } else {
@@ -184,7 +184,7 @@ extern "C" ROOST_EXPORT int roost_crew_join(const void* handle, void** result) {
   if (!crew || handle < crew->hands || handle >= crew->hands + crew->size) return 0;
   const auto& hand = *static_cast<const Hand*>(handle);
   auto number = static_cast<unsigned>(&hand - crew->hands);
-  if (crew->light) run_the_rest(*crew);
+  if (crew->is_light()) run_the_rest(*crew);
   if (hand.worker != Courier::kNobody && ult::take_back(hand.worker, *crew, number))
     run_hand(crew, number);
   auto over = [&] { return hand.done.load(std::memory_order_acquire); };  // [crew-1]

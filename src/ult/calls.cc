@@ -64,9 +64,8 @@ bool any_call(const Batch* under) {
 }
 
 bool has_other_work(Carrier& carrier, const Batch* under) {
-  return carrier.ready.has_any() || carrier.woken.load(std::memory_order_relaxed) ||
-         (under && (under->tickets.left() || anything_open(carrier, under) ||
-                    something_elsewhere(carrier, under)));
+  return has_ready(carrier) || (under && (under->tickets.left() || anything_open(carrier, under) ||
+                                          something_elsewhere(carrier, under)));
 }
 
 }  // namespace roost::ult

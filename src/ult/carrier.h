@@ -243,11 +243,19 @@ bool has_other_work(Carrier& carrier, const Batch* under);
 // this wait or for one around it; with `pieces`, or until `under` has pieces of work for it.
 void suspend(const Batch* under, bool pieces);
 
-// Between two pieces of work of the running strand: now and then the ready strands, if any, go on
-// first. They wait by spinning, most of them, and what they wait for may long be there.
-void let_ready_run_at_times();
-// Whether it is time for that: once each time.
+// Whether strands of the carrier are ready, as far as can be seen: to others than its own thread a
+// hint.
+inline bool has_ready(const Carrier& carrier) {
+  return carrier.ready.has_any() || carrier.woken.load(std::memory_order_relaxed);
+}
+// Whether some are, and it is time for them to go on first: once each time.
 bool ready_are_due(Carrier& own);
+void let_ready_run_if_due(Carrier& own);
+// Between two pieces of work of the running strand: now and then the ready strands go on first.
+// They wait by spinning, most of them, and what they wait for may long be there.
+inline void let_ready_run_at_times() {
+  if (has_ready(*here.carrier)) let_ready_run_if_due(*here.carrier);
+}
 
 // What a waiting strand may do meanwhile.
 struct Meanwhile {

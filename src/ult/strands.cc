@@ -121,15 +121,14 @@ bool let_ready_run(Carrier& carrier) {
 
 bool ready_are_due(Carrier& own) {
   constexpr std::uint64_t kEvery = 1'000'000;  // ticks: 0.2 to 1 ms
-  if (!own.ready.has_any() && !own.woken.load(std::memory_order_relaxed)) return false;
+  if (!has_ready(own)) return false;
   std::uint64_t now = ticks();
   if (now - own.ready_due < kEvery) return false;
   own.ready_due = now;
   return true;
 }
 
-void let_ready_run_at_times() {
-  Carrier& own = *here.carrier;
+void let_ready_run_if_due(Carrier& own) {
   if (ready_are_due(own)) let_ready_run(own);
 }
 

@@ -70,8 +70,7 @@ void wake_or_add_worker() {
 
 // Strands or pieces of work that the running strand keeps from going on.
 bool keeps_others(const Carrier& carrier, const Batch& inside) {
-  return carrier.ready.has_any() || carrier.woken.load(std::memory_order_relaxed) ||
-         inside.pieces.load(std::memory_order_relaxed);
+  return has_ready(carrier) || inside.pieces.load(std::memory_order_relaxed);
 }
 
 // The longer it has used the CPU, the less it looks like a wait.
