@@ -21,7 +21,7 @@ OUTER_RUNTIMES = ("libgomp", "libomp", "tbb", "threads")
 INNER_LIBRARIES = {"matmul": ("openblas-openmp", "blis-pthread", "blis-openmp"),
                    "cholesky": ("openblas-openmp",)}
 INNER_SHAPES = ((2, 2), (4, 4), (8, 8), (14, 14), (28, 28))
-SHAPES = ((1, 1), (2, 1), (1, 2), (2, 2), (8, 8), (14, 14), (28, 28))
+SHAPES = ((1, 1), (2, 1), (1, 2), *INNER_SHAPES)
 THREAD_COUNTS = (2, 4, 8, 16, 32, 64)
 RIVAL_SHAPES = ((8, 8), (28, 28))
 PROCESSES = 4
@@ -94,8 +94,8 @@ def _inner(place: Place) -> list[Case]:
 
 
 def _python(place: Place) -> list[Case]:
-    """NumPy in the threads of an executor, around each library that can stand in for libblas."""
-    script = Path(__file__).resolve().parent.parent / "programs/matmul_python.py"
+    """The tasks in the threads of an executor, around each library that can stand in for libblas."""
+    script = Path(__file__).resolve().parent.parent / "programs/nested_python.py"
     size = ("--size", "1024") if place.quick else ()
     cases = []
     for folder in sorted(Path("/usr/lib").glob("*-linux-gnu/*-*/libblas.so.3")):
@@ -103,22 +103,25 @@ def _python(place: Place) -> list[Case]:
         if not library.startswith(("openblas-", "blis-")) or library.endswith("-serial"):
             continue
 
-        def command(outer: int) -> tuple[str, ...]:
-            return (numpy_python(), str(script), "--outer", str(outer), *size,
+        def command(problem: str, outer: int) -> tuple[str, ...]:
+            return (numpy_python(), str(script), problem, "--outer", str(outer), *size,
                     "--seconds", place.seconds)
 
         def environment(inner: int) -> dict[str, str]:
             return {"LD_LIBRARY_PATH": str(folder.parent), "OPENBLAS_NUM_THREADS": str(inner),
                     "BLIS_NUM_THREADS": str(inner), "OMP_NUM_THREADS": str(inner)}
 
-        for outer, inner in INNER_SHAPES:
-            same = command(outer)
-            cases.append(_case(f"matmul/python-{library}/{outer}x{inner}", "GFLOP/s", (
-                Variant(IDEAL, command(machine.cores()), environment(1)),
-                Variant(LINUX, same, environment(inner)),
-                Variant(ROOST, place.under_roost() + same, environment(inner)),
-                Variant(ADAPT, place.under_roost("--blas", "adapt") + same, environment(inner)),
-            )))
+        for problem in PROBLEMS:
+            if not library.startswith("openblas-") and problem == "cholesky":
+                continue  # no LAPACK
+            for outer, inner in INNER_SHAPES:
+                same = command(problem, outer)
+                cases.append(_case(f"{problem}/python-{library}/{outer}x{inner}", "GFLOP/s", (
+                    Variant(IDEAL, command(problem, machine.cores()), environment(1)),
+                    Variant(LINUX, same, environment(inner)),
+                    Variant(ROOST, place.under_roost() + same, environment(inner)),
+                    Variant(ADAPT, place.under_roost("--blas", "adapt") + same, environment(inner)),
+                )))
     return cases
 
 
