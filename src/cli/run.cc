@@ -225,7 +225,7 @@ Verb add_run(CLI::App& app, const std::vector<std::string>& command) {
        "Into how many pieces calls of OpenBLAS and BLIS are cut: as many\n"
        "as the program says ('keep'), or no more than there are cores\n"
        "for, so that calls side by side take a core each: where no bit\n"
-       "of the results depends on it ('same', OpenBLAS alone), or also\n"
+       "of the results depends on it ('same'), or also\n"
        "where the last bits of sums may differ ('adapt') [same]");
   text("--omp", options->omp, "auto|roost|host",
        "Which OpenMP runtime programs get: Roost's own, in place of\n"

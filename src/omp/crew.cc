@@ -1,6 +1,8 @@
 // A crew is a batch to which calls are added while it runs.
 #include "omp/crew.h"
 
+#include <algorithm>
+
 #include "omp/export.h"
 #include "omp/icv.h"
 #include "omp/send.h"
@@ -214,6 +216,14 @@ extern "C" ROOST_EXPORT int roost_crew_run(void* (*function)(void*), void* argum
 
 extern "C" ROOST_EXPORT void roost_crew_pass() {
   if (ult::here.carrier) ult::let_ready_run_at_times();
+}
+
+extern "C" ROOST_EXPORT unsigned roost_crew_width(unsigned asked) {
+  if (!ult::host::with_roost()) return asked;
+  ult::Carrier& own = ult::carrier();
+  ult::let_ready_run_at_times();
+  ult::host::pass_point(own.current->inside == nullptr);
+  return std::min(asked, ult::cores_at_hand());
 }
 
 extern "C" ROOST_EXPORT int roost_crew_helpers() { return helpers.load(std::memory_order_relaxed); }

@@ -28,6 +28,10 @@ extern "C" int roost_crew_run(void* (*function)(void*), void* arguments, std::si
 // other.
 extern "C" void roost_crew_pass();
 
+// Before a call of a library that asks for so many threads: a point at which others may go on. How
+// many have a core now (ult::cores_at_hand), at most as many as are asked for.
+extern "C" unsigned roost_crew_width(unsigned asked);
+
 // OS threads that run hands of others' crews at this moment; -1 if there has been no crew yet. Any
 // thread.
 extern "C" int roost_crew_helpers();

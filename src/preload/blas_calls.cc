@@ -243,6 +243,7 @@ ROOST_EXPORT int exec_blas(long n, blas::Piece* pieces) {
 void blas_calls_after_fork() {
   verdicts.after_fork();
   blas_width_after_fork();
+  blis_width_after_fork();
 }
 
 bool in_blas_call() { return begun_pieces > 0; }

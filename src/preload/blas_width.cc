@@ -32,6 +32,8 @@ unsigned cores_of_process() {
 
 void blas_width_configure(bool fewer) { fewer_pieces = fewer; }
 
+bool blas_has_fewer_pieces() { return fewer_pieces; }
+
 void blas_width_after_fork() {
   under_way.store(0, std::memory_order_relaxed);
   calls.store(0, std::memory_order_relaxed);
@@ -40,6 +42,11 @@ void blas_width_after_fork() {
 
 BlasCounts blas_counts() {
   return {calls.load(std::memory_order_relaxed), in_fewer_pieces.load(std::memory_order_relaxed)};
+}
+
+void count_blas_call(bool fewer) {
+  calls.fetch_add(1, std::memory_order_relaxed);
+  in_fewer_pieces.fetch_add(fewer, std::memory_order_relaxed);
 }
 
 BlasCall::BlasCall() {

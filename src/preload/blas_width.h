@@ -1,4 +1,4 @@
-// How many cores a call of OpenBLAS can have, and so how many pieces are enough for it.
+// How many cores a call of a BLAS can have, and so how many pieces are enough for it.
 #pragma once
 
 #include <cstdint>
@@ -8,15 +8,22 @@ namespace roost {
 // Whether calls are cut into fewer pieces at all (`--blas`). Once, before there are threads.
 void blas_width_configure(bool fewer);
 
+bool blas_has_fewer_pieces();
+
 // In a fork's child: the calls of other threads are not under way there.
 void blas_width_after_fork();
 
-// Calls that were Roost's so far, and those of them that were made of fewer pieces.
+// Calls that Roost saw so far, and those of them that were made of fewer pieces.
 struct BlasCounts {
   std::uint64_t calls;
   std::uint64_t in_fewer_pieces;
 };
 BlasCounts blas_counts();
+
+// A call of BLIS's (blis_width.cc), and whether it got fewer threads than were asked for.
+void count_blas_call(bool fewer);
+// In a fork's child: others that were looking at a BLIS are not there.
+void blis_width_after_fork();
 
 // While it lives, a call is under way.
 class BlasCall {

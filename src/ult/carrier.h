@@ -308,6 +308,9 @@ bool show(Carrier& carrier, Batch& batch);
 void hide(Carrier& carrier, Batch& batch);
 // Whether a thread that is woken now finds a core: one is idle, or spinner_elsewhere().
 bool core_to_spare();
+// Cores on which calls of a batch can begin at once: the caller's, idle ones, and those of workers
+// that listen awake.
+unsigned cores_at_hand();
 // Whether a core but the caller's is had by a thread of this process that waits by spinning outside
 // all regions, or was a moment ago: it gives the core to whoever is woken (Roost rewrites its
 // loop).

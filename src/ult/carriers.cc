@@ -205,6 +205,26 @@ bool will_listen(unsigned worker, const Batch& batch) {
   return !carrier || Mail(carrier->mail.load(std::memory_order_relaxed)).runs_call_of(batch);
 }
 
+// Those that are at calls may be leaving them, as the caller's last batch has just ended.
+unsigned cores_at_hand() {
+  constexpr unsigned kLooks = 16;
+  unsigned idle = host::idle_cores(), listen = 0, n = workers_count();
+  for (unsigned look = 0; look < kLooks; ++look) {
+    bool any_busy = false;
+    listen = 0;
+    for (unsigned i = 0; i < n; ++i) {
+      const Carrier* worker = workers[i].load(std::memory_order_acquire);
+      if (!worker || worker->sleeper.word.is_set()) continue;
+      bool listens = worker->mail.load(std::memory_order_relaxed) == Mail::kListening;
+      listen += listens;
+      any_busy |= !listens;
+    }
+    if (!any_busy) break;
+    cpu_pause();
+  }
+  return 1 + idle + listen;
+}
+
 bool claim(unsigned worker) { return !claimed[worker].exchange(true, std::memory_order_relaxed); }
 void unclaim(unsigned worker) { claimed[worker].store(false, std::memory_order_relaxed); }
 

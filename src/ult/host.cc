@@ -50,11 +50,11 @@ void forget_cores() { known_cores.store(0, std::memory_order_relaxed); }
 
 bool others_wait() { return roost_others_wait && roost_others_wait(); }
 
-bool core_to_spare(unsigned active) {
-  if (!with_roost()) return active < cores();
+unsigned idle_cores() {
   struct roost_state state;
-  return roost_state(&state) == 0 && state.idle_cores > 0;
+  return with_roost() && roost_state(&state) == 0 ? state.idle_cores : 0;
 }
+bool core_to_spare(unsigned active) { return with_roost() ? idle_cores() > 0 : active < cores(); }
 
 void sleep(Sleeper& sleeper) {
   while (sleeper.word.is_set()) {

@@ -35,6 +35,8 @@ void forget_cores();
 
 // Whether spinning costs somebody a core.
 bool others_wait();
+// Cores of the instance that no thread has; 0 without one.
+unsigned idle_cores();
 // Whether a thread that is woken now finds a core. `active`: carriers of this process that are
 // busy.
 bool core_to_spare(unsigned active);

@@ -65,11 +65,12 @@ ROUTINES = ("dgemm", "sgemm-tt", "zgemm", "dsymm-left", "dsymm-right", "dsyrk", 
 
 
 def in_fewer_pieces(world: World, build: str, program: str, *arguments, options=(), calls: int,
-                    **how) -> tuple[bytes, int]:
-    """What a caller of Debian's OpenBLAS prints, and how many of its calls were made of fewer pieces."""
-    library = Path(f"/usr/lib/{platform.machine()}-linux-gnu/openblas-{build}/libopenblas.so.0")
+                    file: str = "openblas-{}/libopenblas.so.0", **how) -> tuple[bytes, int]:
+    """What a caller of Debian's OpenBLAS (or other BLAS) prints, and how many of its calls were made of fewer
+    pieces."""
+    library = Path(f"/usr/lib/{platform.machine()}-linux-gnu") / file.format(build)
     if not library.exists():
-        raise Skip(f"OpenBLAS for {build} is not installed")
+        raise Skip(f"{library} is not installed")
     instance = world.roost.new_instance("pieces")
     outcome = world.run(world.program(program, library, *arguments), instance, "--stats", "--cores",
                         "1", *options, **how)
@@ -104,9 +105,29 @@ PROCESSORS = ("host", "HASWELL", "NEHALEM")  # of OpenBLAS: kernels with other e
 @cases(*(f"{build} {processor} {width}" for build in BUILDS for processor in PROCESSORS for width in (5, 8)))
 def test_random_kinds_of_calls_have_the_same_results(world: World, case: str):
     build, processor, width = case.split()
+    return compare_kinds(world, build, 1 + sum(map(ord, case)), width,
+                         {} if processor == "host" else {"OPENBLAS_CORETYPE": processor})
+
+
+# Of BLIS 0.9 (its arch_t): kernels with other tiles.
+BLIS_PROCESSORS = {"host": "", "haswell": "3", "sandybridge": "4", "penryn": "5", "generic": "25"}
+
+
+@cases(*(f"{build} {processor}" for processor in BLIS_PROCESSORS for build in BUILDS))
+def test_blis_with_fewer_threads_has_the_same_results(world: World, case: str):
+    build, processor = case.split()
+    width = 7  # with which blocks' edges lie elsewhere than with one thread
+    variables = {"BLIS_NUM_THREADS": str(width)}
+    if BLIS_PROCESSORS[processor]:
+        variables["BLIS_ARCH_TYPE"] = BLIS_PROCESSORS[processor]
+    return compare_kinds(world, build, 1 + sum(map(ord, case)), width, variables,
+                         file="blis-{}/libblis.so.4")
+
+
+def compare_kinds(world: World, build: str, seed: int, width: int, variables: dict[str, str],
+                  **which) -> str:
     kinds = 120
-    seed = 1 + sum(map(ord, case))
-    how = {} if processor == "host" else {"env": {**os.environ, "OPENBLAS_CORETYPE": processor}}
+    how = {"env": {**os.environ, **variables}, **which}
 
     def results(*options: str) -> tuple[bytes, int]:
         return in_fewer_pieces(world, build, "blas_kinds", seed, kinds, width, options=options,

@@ -1,5 +1,7 @@
-// Calls of an OpenBLAS of random kinds: blas_kinds LIBRARY SEED KINDS WIDTH. Each is made 16 times
-// with the same matrices, for WIDTH threads. Prints each kind and a hash of its results.
+// Calls of an OpenBLAS or BLIS of random kinds: blas_kinds LIBRARY SEED KINDS WIDTH [THREADS]. Each
+// is made 16 times (BLIS: once) with the same matrices, for THREADS threads (default: WIDTH; a
+// library without a function to set it is told by its variables). WIDTH says which kinds there are.
+// Prints each kind and a hash of its results.
 #include <dlfcn.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -61,11 +63,16 @@ typedef void Symm(const char* side, const char* uplo, const int* m, const int* n
 typedef void Syrk(const char* uplo, const char* trans, const int* n, const int* k,
                   const void* alpha, const void* a, const int* lda, const void* beta, void* c,
                   const int* ldc);
+typedef void Syr2k(const char* uplo, const char* trans, const int* n, const int* k,
+                   const void* alpha, const void* a, const int* lda, const void* b, const int* ldb,
+                   const void* beta, void* c, const int* ldc);
 typedef void Triangular(const char* side, const char* uplo, const char* trans, const char* diagonal,
                         const int* m, const int* n, const void* alpha, const void* a,
                         const int* lda, void* b, const int* ldb);
 
-static const char* const routines[] = {"gemm", "syrk", "symm", "trsm", "trmm"};
+static const char* const routines[] = {"gemm",  "syrk", "symm", "trsm", "trmm",
+                                       "syr2k", "herk", "hemm", "her2k"};
+static int n_routines = 5, repeats = kRepeats;  // of OpenBLAS
 
 // Sides that kernels leave nothing of, in pieces of equal size, in three of four cases.
 static int side_for(int width) {
@@ -76,7 +83,9 @@ static int side_for(int width) {
 
 static void make_kind(void* library, int number, int width) {
   char type = "sdcz"[below(4)];
-  const char* routine = routines[below(5)];
+  const char* routine = routines[below(n_routines)];
+  int is_hermitian = routine[0] == 'h';
+  if (is_hermitian) type = type == 's' || type == 'c' ? 'c' : 'z';
   char side = "LR"[below(2)], uplo = "UL"[below(2)], diagonal = "NU"[below(2)];
   char ta = "NT"[below(2)], tb = "NT"[below(2)];
   int m = side_for(width), n = side_for(width), k = 16 + below(kSide - 16), ld = kSide;
@@ -90,19 +99,23 @@ static void make_kind(void* library, int number, int width) {
   int is_double = type == 'd' || type == 'z';
   double factors[] = {0.7, 0.2, below(2) ? 1 : 0.3, 0};
   float singles[] = {0.7f, 0.2f, (float)factors[2], 0};
+  // Of herk and her2k factors are real numbers, as far as they are read.
+  if (is_hermitian) ta = ta == 'T' ? 'C' : 'N';
   const void* alpha = is_double ? (void*)factors : singles;
   const void* beta = is_double ? (void*)(factors + 2) : singles + 2;
   const void* a = is_double ? (void*)general.doubles : general.singles;
   const void* t = is_double ? (void*)triangle.doubles : triangle.singles;
   const void* b = is_double ? (void*)other.doubles : other.singles;
   void* c = is_double ? (void*)result.doubles : result.singles;
-  for (int i = 0; i < kRepeats; ++i) {
+  for (int i = 0; i < repeats; ++i) {
     result = before;
     if (!strcmp(routine, "gemm")) {
       ((Gemm*)function)(&ta, &tb, &m, &n, &k, alpha, a, &ld, b, &ld, beta, c, &ld);
-    } else if (!strcmp(routine, "syrk")) {
+    } else if (strstr(routine, "2k")) {
+      ((Syr2k*)function)(&uplo, &ta, &n, &k, alpha, a, &ld, b, &ld, beta, c, &ld);
+    } else if (strstr(routine, "rk")) {
       ((Syrk*)function)(&uplo, &ta, &n, &k, alpha, a, &ld, beta, c, &ld);
-    } else if (!strcmp(routine, "symm")) {
+    } else if (strstr(routine, "mm") && strcmp(routine, "trmm")) {
       ((Symm*)function)(&side, &uplo, &m, &n, alpha, a, &ld, b, &ld, beta, c, &ld);
     } else {
       ((Triangular*)function)(&side, &uplo, &ta, &diagonal, &m, &n, alpha, t, &ld, c, &ld);
@@ -113,15 +126,21 @@ static void make_kind(void* library, int number, int width) {
 }
 
 int main(int argc, char** argv) {
-  if (argc != 5) return 2;
+  if (argc != 5 && argc != 6) return 2;
   void* library = dlopen(argv[1], RTLD_NOW | RTLD_GLOBAL);
   if (!library) {
     fprintf(stderr, "blas_kinds: %s\n", dlerror());
     return 1;
   }
   state = strtoull(argv[2], NULL, 10) * 0x9e3779b97f4a7c15u | 1;
-  int kinds = atoi(argv[3]), width = atoi(argv[4]);
-  ((void (*)(int))dlsym(library, "openblas_set_num_threads"))(width);
+  int kinds = atoi(argv[3]), width = atoi(argv[4]), threads = argc > 5 ? atoi(argv[5]) : width;
+  void* set = dlsym(library, "openblas_set_num_threads");
+  if (!set) {
+    n_routines = sizeof routines / sizeof *routines;
+    repeats = 1;
+    set = dlsym(library, "bli_thread_set_num_threads");
+  }
+  if (set) ((void (*)(long))set)(threads);
   fill(&general, 1);
   fill(&triangle, 0.0625);
   make_diagonal_large(&triangle);
