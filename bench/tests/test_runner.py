@@ -9,7 +9,7 @@ from pathlib import Path
 BENCH = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(BENCH))
 
-from runner import process, render  # noqa: E402
+from runner import composition, process, render  # noqa: E402
 from runner.model import (  # noqa: E402
     IDEAL, LINUX, ROOST, Aspect, Case, Result, Sample, Target, Variant)
 
@@ -77,6 +77,26 @@ class Aspects(unittest.TestCase):
         head, body = render.variants_table(rows, 8)
         self.assertEqual(head[2:5], ("v", "w", "Roost"))
         self.assertEqual(len(body[0]), len(head))
+
+
+class Composition(unittest.TestCase):
+    @staticmethod
+    def run_of(rounds, **medians):
+        variants = {name: {"median": median, "samples": [median], "timed_out": median is None}
+                    for name, median in medians.items()}
+        return {"rounds": rounds, "cases": [{"case": "matmul/tbb/2x2", "variants": variants},
+                                            {"case": "convoy/16", "variants": variants}]}
+
+    def test_a_side_has_a_line_and_a_shape_a_column(self):
+        lines = composition.table([self.run_of(3, ideal=100.0, linux=None, roost=95.0)])
+        self.assertEqual(lines[2:], [
+            "| matmul | oneTBB | OpenBLAS pthread | 100 | Linux | no end |",
+            "| | | | | Roost | 95.0 (0.95) |"])
+
+    def test_of_a_side_measured_twice_the_run_with_more_rounds_counts(self):
+        lines = composition.table([self.run_of(5, ideal=100.0, roost=90.0),
+                                   self.run_of(3, ideal=100.0, linux=50.0, roost=10.0)])
+        self.assertEqual([line.split("|")[-2].strip() for line in lines[2:]], ["50.0", "90.0 (0.90)"])
 
 
 class Running(unittest.TestCase):
