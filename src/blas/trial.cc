@@ -123,6 +123,9 @@ class Trial {
     scratch_.give_back();
   }
 
+  // Whether fewer pieces have taken less time so far, by more than chance.
+  bool has_gain() const { return few_ns_ + few_ns_ / 32 < all_ns_; }
+
   Outcome multiply(Numbers& numbers) {
     // What is only read need not be as large as its sides say: columns that begin a few elements
     // apart, whichever way the routine looks at them, do as well.
@@ -186,17 +189,25 @@ class Trial {
     numbers.fill(all_);
     memcpy(few_.at, all_.at, bytes_of_result_);
     result = all_.at;
-    if (!runner_.run(runner_.context, pieces_, cut_.size())) return Outcome::unknown;
+    if (!run(cut_.size(), all_ns_)) return Outcome::unknown;
     result = few_.at;
     Fewer in_fewer(cut_, pieces_, fewer_);
-    if (!runner_.run(runner_.context, pieces_, fewer_)) return Outcome::unknown;
+    if (!run(fewer_, few_ns_)) return Outcome::unknown;
     bool same = memcmp(all_.at, few_.at, bytes_of_result_) == 0;
     return same ? Outcome::same : Outcome::differs;
+  }
+
+  bool run(unsigned n, Nanoseconds& taken) {
+    Nanoseconds before = os::now();
+    bool done = runner_.run(runner_.context, pieces_, n);
+    taken += os::now() - before;
+    return done;
   }
 
   const Cut& cut_;
   Piece* pieces_;
   unsigned fewer_;
+  Nanoseconds all_ns_ = 0, few_ns_ = 0;
   Runner runner_;
   Scratch& scratch_;
   Arguments& call_;
@@ -226,25 +237,24 @@ void Scratch::give_back() {
   os::unmap_memory(old, bytes_);
 }
 
-Outcome try_call(const Cut& cut, Piece* pieces, unsigned fewer, std::uint64_t seed, Runner runner,
-                 Scratch& scratch) {
+Outcome try_call(const Cut& cut, Piece* pieces, unsigned fewer, std::uint64_t seed, bool timed,
+                 Runner runner, Scratch& scratch) {
   // Sets of numbers; of those for corners, which cost little, more, as few sums are that short.
   constexpr unsigned kSets = 2, kCorners = 8;
   Numbers numbers(cut.is_double(), seed);
   Trial trial(cut, pieces, fewer, runner, scratch);
-  Outcome outcome = Outcome::same;
-  if (cut.routine() == Routine::triangular) {
-    outcome = trial.solve(numbers, false);
-    for (unsigned i = 0; i < kCorners && outcome == Outcome::same; ++i)
-      outcome = trial.solve(numbers, true);
-  } else {
-    for (unsigned i = 0; i < kSets && outcome == Outcome::same; ++i)
-      outcome = trial.multiply(numbers);
-  }
+  const bool is_triangular = cut.routine() == Routine::triangular;
+  Outcome outcome = is_triangular ? trial.solve(numbers, false) : trial.multiply(numbers);
+  // Of the same sizes as the call: the time counts.
+  for (unsigned i = 1; i < kSets && !is_triangular && outcome == Outcome::same; ++i)
+    outcome = trial.multiply(numbers);
+  if (timed && outcome == Outcome::same && !trial.has_gain()) return Outcome::no_gain;
+  for (unsigned i = 0; i < kCorners && is_triangular && outcome == Outcome::same; ++i)
+    outcome = trial.solve(numbers, true);
   return outcome;
 }
 
-Verdicts::Answer Verdicts::ask(std::uint64_t key) {
+Verdicts::Answer Verdicts::ask(std::uint64_t key, bool may_try) {
   std::uint64_t own = key << 4;
   std::atomic<std::uint64_t>* set = set_of(key);
   std::atomic<std::uint64_t>* rarest = nullptr;
@@ -254,14 +264,17 @@ Verdicts::Answer Verdicts::ask(std::uint64_t key) {
     std::uint64_t state = word & kState;
     if (word && (word ^ own) <= kState) {
       if (state == kSame) return {Verdict::same, 0};
-      if (state == kDiffers) return {Verdict::differs, 0};
+      if (state == kStays) return {Verdict::stays, 0};
       if (state < kSeenFirst) {
         set[i].compare_exchange_strong(word, word + 1, std::memory_order_relaxed);
         return {Verdict::not_yet, 0};
       }
-      bool taken = trying_.load(std::memory_order_relaxed) ||
-                   trying_.exchange(true, std::memory_order_acquire);
-      return {Verdict::not_yet, taken ? 0 : static_cast<unsigned>(state - kSeenFirst + 1)};
+      if (!may_try || trying_.load(std::memory_order_relaxed) ||
+          trying_.exchange(true, std::memory_order_acquire)) {
+        return {Verdict::not_yet, 0};
+      }
+      auto next = static_cast<unsigned>(state - kSeenFirst + 1);
+      return {Verdict::not_yet, state == kNoGain ? kInDoubt : next};
     }
     if (!rarest || state < (rarest_word & kState)) {
       rarest = &set[i];
@@ -269,7 +282,7 @@ Verdicts::Answer Verdicts::ask(std::uint64_t key) {
     }
   }
   // Where all are decided, one of them gives way.
-  if ((rarest_word & kState) >= kDiffers) {
+  if ((rarest_word & kState) >= kStays) {
     rarest = &set[key / kSets % kWays];
     rarest_word = rarest->load(std::memory_order_relaxed);
   }
@@ -280,9 +293,15 @@ Verdicts::Answer Verdicts::ask(std::uint64_t key) {
 void Verdicts::note(std::uint64_t key, unsigned trial, Outcome outcome) {
   trying_.store(false, std::memory_order_release);
   if (outcome == Outcome::unknown) return;
-  std::uint64_t own = key << 4, state = kSeenFirst + trial - 1;
-  bool last = trial >= kTrials;
-  std::uint64_t next = outcome == Outcome::differs ? kDiffers : last ? kSame : state + 1;
+  bool in_doubt = trial == kInDoubt;
+  std::uint64_t own = key << 4, state = in_doubt ? kNoGain : kSeenFirst + trial - 1, next;
+  if (outcome == Outcome::differs || (in_doubt && outcome == Outcome::no_gain)) {
+    next = kStays;
+  } else if (outcome == Outcome::no_gain) {
+    next = kNoGain;
+  } else {
+    next = in_doubt ? kSeenFirst + 2 : trial == kTrials ? kSame : state + 1;
+  }
   std::atomic<std::uint64_t>* set = set_of(key);
   for (unsigned i = 0; i < kWays; ++i) {
     std::uint64_t tried = own | state;

@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "base/types.h"
 #include "blas/cut.h"
 
 namespace roost::blas {
@@ -20,7 +21,7 @@ struct Runner {
   void* context;
 };
 
-enum class Outcome { same, differs, unknown };
+enum class Outcome { same, differs, no_gain, unknown };
 
 // The matrices of a trial: memory of our own. What suffices for most calls is kept for the next
 // trial, as new pages cost as much as the trial's two calls. One trial at a time.
@@ -39,11 +40,11 @@ class Scratch {
 
 // Does the call twice, in all its pieces and in `fewer`, with a few sets of numbers of its own that
 // `seed` determines, and no more than kDepth of depth. Unknown if there is no memory for that, or
-// the pieces cannot be done. The pieces and arguments are as they were afterwards. The caller's
-// thread alone.
+// the pieces cannot be done. `timed`: no gain if results are the same and fewer pieces take as much
+// time. The pieces and arguments are as they were afterwards. The caller's thread alone.
 inline constexpr long kDepth = 128;
-Outcome try_call(const Cut& cut, Piece* pieces, unsigned fewer, std::uint64_t seed, Runner runner,
-                 Scratch& scratch);
+Outcome try_call(const Cut& cut, Piece* pieces, unsigned fewer, std::uint64_t seed, bool timed,
+                 Runner runner, Scratch& scratch);
 
 // What trials have said, by Cut::key(). Any thread. Keeps some hundred; what is not asked for
 // again gives way.
@@ -51,16 +52,19 @@ Outcome try_call(const Cut& cut, Piece* pieces, unsigned fewer, std::uint64_t se
 // A few trials with other numbers each time: where few sums are computed by other code, a trial
 // shows it in nine of ten cases, in the worst that was found in two. One trial a call, for the sake
 // of whoever waits for the answer, and not before a call has come a few times, for the sake of
-// programs that make each call once.
+// programs that make each call once. The first is timed, and another if it has shown no gain: if
+// that shows none either, the call stays as it is.
 class Verdicts {
  public:
   static constexpr unsigned kSeenFirst = 6, kTrials = 6;
-  enum class Verdict { not_yet, same, differs };
+  enum class Verdict { not_yet, same, stays };
   struct Answer {
     Verdict verdict;
     unsigned trial;  // the number of one that the caller is to make now, and to note(); 0: none
   };
-  Answer ask(std::uint64_t key);
+  // `may_try`: there is time for a trial.
+  Answer ask(std::uint64_t key, bool may_try = true);
+  static bool is_timed(unsigned trial) { return trial == 1 || trial == kInDoubt; }
   void note(std::uint64_t key, unsigned trial, Outcome outcome);
 
   // In a fork's child, where who made a trial is no more.
@@ -69,13 +73,32 @@ class Verdicts {
  private:
   // A word: the key, and in its last four bits how often it was seen, from there on how many trials
   // it has stood, or one of these. Zero: none.
-  static constexpr std::uint64_t kDiffers = 14, kSame = 15, kState = 15;
-  static_assert(kSeenFirst + kTrials < kDiffers);
+  static constexpr std::uint64_t kNoGain = 13, kStays = 14, kSame = 15, kState = 15;
+  static_assert(kSeenFirst + kTrials < kNoGain);
+  static constexpr unsigned kInDoubt = kTrials + 1;  // the trial after one that has shown no gain
   static constexpr unsigned kWays = 4, kSets = 128;
   std::atomic<std::uint64_t>* set_of(std::uint64_t key) { return words_[key % kSets]; }
 
   std::atomic<std::uint64_t> words_[kSets][kWays] = {};
   std::atomic<bool> trying_{false};  // one at a time: they take memory
+};
+
+// The time that trials may take: some at once, for programs whose calls are few and come often, and
+// a part of the time that calls take which are not decided. So programs whose calls are never the
+// same lose that much at most. Any thread.
+class TrialTime {
+ public:
+  bool is_left() const {
+    return spent_.load(std::memory_order_relaxed) <
+           kAtOnce + undecided_.load(std::memory_order_relaxed) / kPart;
+  }
+  void spend(Nanoseconds time) { spent_.fetch_add(time, std::memory_order_relaxed); }
+  // By a call that had all its pieces as there was no verdict yet.
+  void add_undecided(Nanoseconds time) { undecided_.fetch_add(time, std::memory_order_relaxed); }
+
+ private:
+  static constexpr Nanoseconds kAtOnce = 128'000'000, kPart = 32;
+  std::atomic<Nanoseconds> spent_{0}, undecided_{0};
 };
 
 }  // namespace roost::blas

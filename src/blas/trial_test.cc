@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "blas/fake_test.h"
+#include "os/sys.h"
 
 namespace roost::blas {
 namespace {
@@ -17,7 +18,7 @@ Outcome outcome(Call& call, Routine routine, unsigned fewer = 1, Run* run = Call
   Cut cut;
   EXPECT_TRUE(cut.read(routine, call.list.data(), static_cast<unsigned>(call.list.size())));
   static Scratch scratch;
-  return try_call(cut, call.list.data(), fewer, 1, {run, nullptr}, scratch);
+  return try_call(cut, call.list.data(), fewer, 1, false, {run, nullptr}, scratch);
 }
 
 TEST(Trial, results_are_the_same_if_pieces_end_where_kernels_do) {
@@ -113,6 +114,25 @@ TEST(Trial, unknowns_are_tried_in_their_number_and_in_a_few) {
   }
 }
 
+TEST(Trial, a_timed_one_tells_whether_fewer_pieces_take_less_time) {
+  Call call(test::multiply<1>, 40, 30, 20, 4);
+  call.cut_shared(equal_parts(40, 4), equal_parts(30, 4));
+  call.settle();
+  Cut cut;
+  ASSERT_TRUE(cut.read(Routine::product, call.list.data(), 4));
+  Scratch scratch;
+  // The call in all its pieces, or the one in fewer, takes 10 ms longer than it does anyway.
+  for (unsigned slow : {4u, 1u}) {
+    auto run = [](void* context, Piece* pieces, unsigned n) {
+      if (n == *static_cast<unsigned*>(context)) os::sleep_for(10'000'000);
+      return Call::run(nullptr, pieces, n);
+    };
+    Outcome timed = try_call(cut, call.list.data(), 1, 1, true, {run, &slow}, scratch);
+    EXPECT_EQ(timed, slow == 4 ? Outcome::same : Outcome::no_gain);
+    EXPECT_EQ(try_call(cut, call.list.data(), 1, 1, false, {run, &slow}, scratch), Outcome::same);
+  }
+}
+
 TEST(Scratch, keeps_what_suffices_for_most) {
   Scratch scratch;
   char* small = scratch.take(1000);
@@ -172,7 +192,7 @@ Asked ask_until_known(Verdicts& verdicts, std::uint64_t key, Outcome outcome) {
     Verdicts::Answer answer = verdicts.ask(key);
     if (answer.verdict != Verdict::not_yet) return {answer.verdict, trials, before};
     if (answer.trial) {
-      EXPECT_EQ(answer.trial, trials + 1);
+      EXPECT_TRUE(outcome == Outcome::no_gain || answer.trial == trials + 1);
       verdicts.note(key, answer.trial, outcome);
       ++trials;
     } else if (trials == 0) {
@@ -189,10 +209,10 @@ TEST(Verdicts, a_call_is_tried_a_few_times_when_it_has_come_a_few_times) {
   EXPECT_EQ(same.trials, Verdicts::kTrials);
   EXPECT_EQ(same.before, Verdicts::kSeenFirst);
   Asked other = ask_until_known(verdicts, 0, Outcome::differs);
-  EXPECT_EQ(other.verdict, Verdict::differs);
+  EXPECT_EQ(other.verdict, Verdict::stays);
   EXPECT_EQ(other.trials, 1u);
   EXPECT_EQ(verdicts.ask(77).verdict, Verdict::same);
-  EXPECT_EQ(verdicts.ask(0).verdict, Verdict::differs);
+  EXPECT_EQ(verdicts.ask(0).verdict, Verdict::stays);
 }
 
 TEST(Verdicts, one_difference_is_enough) {
@@ -204,7 +224,51 @@ TEST(Verdicts, one_difference_is_enough) {
   }
   EXPECT_EQ(verdicts.ask(9).trial, Verdicts::kTrials);
   verdicts.note(9, Verdicts::kTrials, Outcome::differs);
-  EXPECT_EQ(verdicts.ask(9).verdict, Verdict::differs);
+  EXPECT_EQ(verdicts.ask(9).verdict, Verdict::stays);
+}
+
+TEST(Verdicts, what_gains_nothing_twice_stays) {
+  Verdicts verdicts;
+  Asked useless = ask_until_known(verdicts, 5, Outcome::no_gain);
+  EXPECT_EQ(useless.verdict, Verdict::stays);
+  EXPECT_EQ(useless.trials, 2u);
+}
+
+TEST(Verdicts, what_gains_the_second_time_is_tried_as_often_as_others) {
+  Verdicts verdicts;
+  for (unsigned i = 0; i < Verdicts::kSeenFirst; ++i) verdicts.ask(5);
+  unsigned trial = verdicts.ask(5).trial;
+  EXPECT_TRUE(Verdicts::is_timed(trial));
+  verdicts.note(5, trial, Outcome::no_gain);
+  trial = verdicts.ask(5).trial;
+  EXPECT_TRUE(Verdicts::is_timed(trial));
+  verdicts.note(5, trial, Outcome::same);
+  for (unsigned i = 3; i <= Verdicts::kTrials; ++i) {
+    Verdicts::Answer answer = verdicts.ask(5);
+    EXPECT_EQ(answer.verdict, Verdict::not_yet);
+    EXPECT_EQ(answer.trial, i);
+    EXPECT_FALSE(Verdicts::is_timed(answer.trial));
+    verdicts.note(5, answer.trial, Outcome::same);
+  }
+  EXPECT_EQ(verdicts.ask(5).verdict, Verdict::same);
+}
+
+TEST(Verdicts, no_trial_is_made_while_there_is_no_time_for_it) {
+  Verdicts verdicts;
+  for (unsigned i = 0; i < 3 * Verdicts::kSeenFirst; ++i)
+    EXPECT_EQ(verdicts.ask(5, false).trial, 0u);
+  EXPECT_EQ(verdicts.ask(5).trial, 1u);
+}
+
+TEST(TrialTime, is_some_at_once_and_a_part_of_what_is_undecided) {
+  TrialTime time;
+  EXPECT_TRUE(time.is_left());
+  time.spend(128'000'000);
+  EXPECT_FALSE(time.is_left());
+  time.add_undecided(32'000'000);
+  EXPECT_TRUE(time.is_left());
+  time.spend(1'000'000);
+  EXPECT_FALSE(time.is_left());
 }
 
 TEST(Verdicts, one_trial_is_made_at_a_time_and_again_if_it_says_nothing) {

@@ -9,6 +9,7 @@
 #include "base/loaded_object.h"
 #include "blas/cut.h"
 #include "blas/trial.h"
+#include "os/sys.h"
 #include "preload/blas_library.h"
 #include "preload/blas_width.h"
 #include "preload/fork_gate.h"
@@ -141,6 +142,7 @@ bool are_chained(const blas::Piece* pieces, long n) {
 
 constinit blas::Verdicts verdicts;
 constinit blas::Scratch scratch;  // of who makes a trial: one at a time
+constinit blas::TrialTime trial_time;
 
 // How pieces of a call are done.
 struct Way {
@@ -185,21 +187,26 @@ class FloatingPointFlags {
 #endif
 };
 
+using Verdict = blas::Verdicts::Verdict;
+
 // Whether the call may be cut into `fewer` pieces: nobody can tell from its results.
-bool may_be(const blas::Cut& cut, blas::Piece* pieces, unsigned fewer, Way& way) {
-  if (!cut.can_be(fewer, way.library.bytes_of_second(way.layout))) return false;
+Verdict verdict_on(const blas::Cut& cut, blas::Piece* pieces, unsigned fewer, Way& way) {
+  if (!cut.can_be(fewer, way.library.bytes_of_second(way.layout))) return Verdict::stays;
   std::uint64_t key = cut.key(fewer);
-  blas::Verdicts::Answer answer = verdicts.ask(key);
+  blas::Verdicts::Answer answer = verdicts.ask(key, trial_time.is_left());
   if (answer.trial) {
     FloatingPointFlags flags;
+    Nanoseconds before = os::now();
     // Until the trial is over nobody can make another, and calls have all their pieces.
     self.keeps_core = true;
     blas::Outcome outcome =
-        blas::try_call(cut, pieces, fewer, key ^ answer.trial, {run_as_crew, &way}, scratch);
+        blas::try_call(cut, pieces, fewer, key ^ answer.trial,
+                       blas::Verdicts::is_timed(answer.trial), {run_as_crew, &way}, scratch);
     self.keeps_core = false;
     verdicts.note(key, answer.trial, outcome);
+    trial_time.spend(os::now() - before);
   }
-  return answer.verdict == blas::Verdicts::Verdict::same;
+  return answer.verdict;
 }
 
 // False, and nothing is done, if the library has to do it.
@@ -211,16 +218,23 @@ bool run_call(BlasLibrary& library, const void* caller, blas::Piece* pieces, uns
   BlasCall call;
   blas::Cut cut;
   unsigned cores = call.cores(n);
+  Verdict verdict = Verdict::stays;
   if (cores < n && FloatingPointFlags::are_standard() &&
-      cut.read(library.routine_of(pieces[0].routine, caller), pieces, n) &&
-      may_be(cut, pieces, cores, way)) {
+      cut.read(library.routine_of(pieces[0].routine, caller), pieces, n)) {
+    verdict = verdict_on(cut, pieces, cores, way);
+  }
+  if (verdict == Verdict::same) {
     blas::Fewer fewer(cut, pieces, cores);
     if (run_as_crew(&way, pieces, cores)) {
       call.count_fewer();
       return true;
     }
   }
-  return run_as_crew(&way, pieces, n);
+  if (verdict != Verdict::not_yet) return run_as_crew(&way, pieces, n);
+  Nanoseconds before = os::now();
+  bool done = run_as_crew(&way, pieces, n);
+  trial_time.add_undecided(os::now() - before);
+  return done;
 }
 
 }  // namespace
