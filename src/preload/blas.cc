@@ -204,9 +204,9 @@ void* adapt(void*) {
 
 }  // namespace
 
-void blas_configure(BlasMode mode) {
+void blas_configure(BlasMode mode, bool all_trials) {
   wanted = mode == BlasMode::adapt;
-  blas_width_configure(mode != BlasMode::keep);
+  blas_width_configure(mode != BlasMode::keep, all_trials);
 }
 
 void blas_before_thread() {

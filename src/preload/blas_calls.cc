@@ -193,15 +193,16 @@ using Verdict = blas::Verdicts::Verdict;
 Verdict verdict_on(const blas::Cut& cut, blas::Piece* pieces, unsigned fewer, Way& way) {
   if (!cut.can_be(fewer, way.library.bytes_of_second(way.layout))) return Verdict::stays;
   std::uint64_t key = cut.key(fewer);
-  blas::Verdicts::Answer answer = verdicts.ask(key, trial_time.is_left());
+  bool all = blas_makes_all_trials();
+  blas::Verdicts::Answer answer = verdicts.ask(key, all || trial_time.is_left());
   if (answer.trial) {
     FloatingPointFlags flags;
     Nanoseconds before = os::now();
     // Until the trial is over nobody can make another, and calls have all their pieces.
     self.keeps_core = true;
-    blas::Outcome outcome =
-        blas::try_call(cut, pieces, fewer, key ^ answer.trial,
-                       blas::Verdicts::is_timed(answer.trial), {run_as_crew, &way}, scratch);
+    blas::Outcome outcome = blas::try_call(cut, pieces, fewer, key ^ answer.trial,
+                                           !all && blas::Verdicts::is_timed(answer.trial),
+                                           {run_as_crew, &way}, scratch);
     self.keeps_core = false;
     verdicts.note(key, answer.trial, outcome);
     trial_time.spend(os::now() - before);

@@ -9,7 +9,7 @@
 namespace roost {
 namespace {
 
-constinit bool fewer_pieces = false;
+constinit bool fewer_pieces = false, all_trials = false;
 constinit std::atomic<unsigned> under_way{0};
 constinit std::atomic<std::uint64_t> calls{0}, in_fewer_pieces{0};
 
@@ -30,7 +30,11 @@ unsigned cores_of_process() {
 
 }  // namespace
 
-void blas_width_configure(bool fewer) { fewer_pieces = fewer; }
+void blas_width_configure(bool fewer, bool all) {
+  fewer_pieces = fewer;
+  all_trials = all;
+}
+bool blas_makes_all_trials() { return all_trials; }
 
 bool blas_has_fewer_pieces() { return fewer_pieces; }
 

@@ -5,8 +5,10 @@
 
 namespace roost {
 
-// Whether calls are cut into fewer pieces at all (`--blas`). Once, before there are threads.
-void blas_width_configure(bool fewer);
+// Whether calls are cut into fewer pieces at all (`--blas`), and whether all are tried that can be,
+// for tests. Once, before there are threads.
+void blas_width_configure(bool fewer, bool all_trials);
+bool blas_makes_all_trials();
 
 bool blas_has_fewer_pieces();
 

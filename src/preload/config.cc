@@ -133,6 +133,10 @@ SpinMode spin_mode_wanted(char** environment) {
   return variable_is(environment, "ROOST_SPIN", "preempt") ? SpinMode::preempt : SpinMode::rewrite;
 }
 
+bool blas_trials_wanted(char** environment) {
+  return variable_is(environment, "ROOST_BLAS_TRIALS", "all");
+}
+
 BlasMode blas_mode_wanted(char** environment) {
   if (variable_is(environment, "ROOST_BLAS", "keep")) return BlasMode::keep;
   return variable_is(environment, "ROOST_BLAS", "adapt") ? BlasMode::adapt : BlasMode::same;

@@ -25,6 +25,8 @@ ConfigResult read_config(char** environment, SegmentConfig& config, PolicyFileEr
 SpinMode spin_mode_wanted(char** environment);
 // What may be done to calls of a BLAS (`--blas`).
 BlasMode blas_mode_wanted(char** environment);
+// For tests: whether all calls of a BLAS are tried that could be made of fewer pieces.
+bool blas_trials_wanted(char** environment);
 bool stats_wanted(char** environment);
 TrapMode trap_wanted(char** environment);
 // What `roost run --trace` asks for; before the first thread joins.

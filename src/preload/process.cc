@@ -81,7 +81,7 @@ __attribute__((constructor(101))) void start(int, char**, char** environment) {
   report_stats = stats_wanted(environment);
   if (report_stats) keep_standard_error();
   trap_configure(trap_wanted(environment));
-  blas_configure(blas_mode_wanted(environment));
+  blas_configure(blas_mode_wanted(environment), blas_trials_wanted(environment));
   configure_trace(environment, config.instance);
   nudges_prepare(spin_mode_wanted(environment));
   if (int error = start_process(config)) {

@@ -33,7 +33,7 @@ TOOLS = (
     Tool("sort", "sort --parallel=4 -S 1M text", ("sort",)),
     Tool("numpy", f"OPENBLAS_NUM_THREADS=4 {PYTHON} numpy_linalg.py", (PYTHON,)),
     *(Tool(f"blas-bits-{build}",
-           f"{PYTHON} blas_bits.py /usr/lib/$(uname -m)-linux-gnu/openblas-{build}/libopenblas.so.0",
+           f"ROOST_BLAS_TRIALS=all {PYTHON} blas_bits.py /usr/lib/$(uname -m)-linux-gnu/openblas-{build}/libopenblas.so.0",
            (PYTHON,)) for build in ("pthread", "openmp")),
     Tool("python-pools", f"{PYTHON} pool.py", (PYTHON,)),
     Tool("sqlite", f"{PYTHON} sqlite_threads.py", (PYTHON,)),
