@@ -107,7 +107,8 @@ PROCESSORS = ("host", "HASWELL", "NEHALEM")  # of OpenBLAS: kernels with other e
 @cases(*(f"{build} {processor} {width}" for build in BUILDS for processor in PROCESSORS for width in (5, 8)))
 def test_random_kinds_of_calls_have_the_same_results(world: World, case: str):
     build, processor, width = case.split()
-    return compare_kinds(world, build, 1 + sum(map(ord, case)), width,
+    kinds = 120 if processor == "NEHALEM" else 50  # whose edges differ where others' do not
+    return compare_kinds(world, build, kinds, 1 + sum(map(ord, case)), width,
                          {} if processor == "host" else {"OPENBLAS_CORETYPE": processor})
 
 
@@ -122,13 +123,12 @@ def test_blis_with_fewer_threads_has_the_same_results(world: World, case: str):
     variables = {"BLIS_NUM_THREADS": str(width)}
     if BLIS_PROCESSORS[processor]:
         variables["BLIS_ARCH_TYPE"] = BLIS_PROCESSORS[processor]
-    return compare_kinds(world, build, 1 + sum(map(ord, case)), width, variables,
+    return compare_kinds(world, build, 120, 1 + sum(map(ord, case)), width, variables,
                          file="blis-{}/libblis.so.4")
 
 
-def compare_kinds(world: World, build: str, seed: int, width: int, variables: dict[str, str],
-                  **which) -> str:
-    kinds = 120
+def compare_kinds(world: World, build: str, kinds: int, seed: int, width: int,
+                  variables: dict[str, str], **which) -> str:
     how = {"env": variables, **which}
 
     def results(*options: str) -> tuple[bytes, int]:
