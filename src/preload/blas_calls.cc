@@ -12,6 +12,7 @@
 #include "os/sys.h"
 #include "preload/blas_library.h"
 #include "preload/blas_width.h"
+#include "preload/floating_point.h"
 #include "preload/fork_gate.h"
 #include "preload/mutex.h"
 #include "preload/public_api.h"
@@ -161,31 +162,6 @@ bool run_as_crew(void* context, blas::Piece* pieces, unsigned n) {
   }
   return crew_run.found()(do_piece, pieces, sizeof *pieces, n) != 0;
 }
-
-// The calling thread's modes of rounding, and what its computations have met so far. While it
-// lives, nothing is added to that.
-class FloatingPointFlags {
- public:
-#if defined(__x86_64__)
-  FloatingPointFlags() : before_(__builtin_ia32_stmxcsr()) {}
-  FloatingPointFlags(const FloatingPointFlags&) = delete;
-  FloatingPointFlags& operator=(const FloatingPointFlags&) = delete;
-  ~FloatingPointFlags() { __builtin_ia32_ldmxcsr(before_); }
-
-  // As threads begin. Where they are not, it matters who computes what.
-  static bool are_standard() {
-    constexpr unsigned kModes = 0xffc0, kStandard = 0x1f80;
-    return (__builtin_ia32_stmxcsr() & kModes) == kStandard;
-  }
-
- private:
-  unsigned before_;
-#else
-  FloatingPointFlags() {}
-  ~FloatingPointFlags() {}
-  static bool are_standard() { return true; }
-#endif
-};
 
 using Verdict = blas::Verdicts::Verdict;
 
