@@ -17,10 +17,8 @@ constexpr std::uint32_t kTrapezoidal = 101, kStaticSteal = 102;
 extern "C" {
 
 ROOST_EXPORT void omp_set_num_threads(int threads) { icvs().threads = threads > 0 ? threads : 1; }
-ROOST_EXPORT int omp_get_max_threads() {
-  const Icvs& own = icvs();
-  return own.threads < own.thread_limit ? own.threads : own.thread_limit;
-}
+// Whatever the thread limit is.
+ROOST_EXPORT int omp_get_max_threads() { return icvs().threads; }
 ROOST_EXPORT int omp_get_thread_limit() { return icvs().thread_limit; }
 
 ROOST_EXPORT void omp_set_dynamic(int dynamic) { icvs().dynamic = dynamic != 0; }

@@ -75,7 +75,10 @@ ROOST_EXPORT std::int32_t __kmpc_reduce_nowait(Ident* where, std::int32_t, std::
   ReductionMethod method = choose(*member.team, where, variables, combine, false);
   member.reduction.method = method;
   ompt::reduction(member, ompt::Endpoint::begin);
-  if (method == ReductionMethod::atomic) return 2;
+  if (method == ReductionMethod::atomic) {
+    ompt::reduction(member, ompt::Endpoint::end);  // clang calls nothing behind it
+    return 2;
+  }
   if (method == ReductionMethod::critical) static_cast<Lock*>(words)->acquire();
   return 1;
 }

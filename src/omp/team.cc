@@ -99,7 +99,11 @@ void run_part(Team& team, Member& member, bool leaves) {
   begin_member(member);
   const ult::Batch* inside = ult::here.carrier->current->inside;
   if (team.light.load(std::memory_order_relaxed)) ult::set_inside(&team);
-  team.region.invoke(team, member);
+  {
+    // It may run in its place on another member's stack.
+    KeepFloatingPoint own(team.floating_point);
+    team.region.invoke(team, member);
+  }
   restore_inside(inside);
   ompt::part_arrives(member, leaves);
   ult::here.local = before;
@@ -394,6 +398,7 @@ Team& begin_region(const Region& region) {
   team.region = region;
   team.opener = &opener;
   team.master = carrier.current;
+  team.floating_point = FloatingPoint::of_caller();
   team.size = size;
   team.counted = is_limited(opener, region) ? size - 1 : 0;
   team.level = outer.level + 1;

@@ -12,6 +12,7 @@
 #include <atomic>
 #include <cstdint>
 
+#include "base/floating_point.h"
 #include "omp/barrier.h"
 #include "omp/icv.h"
 #include "omp/ompt.h"
@@ -72,7 +73,9 @@ struct Region {
 struct Team : ult::Batch {
   Region region;
   ult::Strand* master = nullptr;  // which runs member 0
-  Member* opener = nullptr;       // who encountered the construct; null: an initial thread's team
+  FloatingPoint
+      floating_point{};      // the opener's, as it opened the region: members begin with its modes
+  Member* opener = nullptr;  // who encountered the construct; null: an initial thread's team
   Member* members = nullptr;
   std::uint32_t size = 1;
   std::uint32_t capacity = 0;

@@ -188,6 +188,14 @@ inline bool read_own_memory(std::uint64_t address, void* to, std::size_t bytes) 
          static_cast<long>(bytes);
 }
 
+// Whether the word at an address that divides by four has that value; false, too, if it cannot be
+// read. The kernel looks (0.37 us; to have it copied by process_vm_readv takes 1.1).
+inline bool has_value(std::uint64_t address, std::uint32_t value) {
+  std::uint32_t nobody = 0;  // waits here, and nobody is woken or sent here
+  return raw_syscall(SYS_futex, static_cast<long>(address), FUTEX_CMP_REQUEUE_PRIVATE, 0, 0,
+                     arg(&nobody), value) == 0;
+}
+
 // Whether `pid` with that start time is still there and not a zombie.
 bool process_alive(pid_t pid, std::uint64_t start_time);
 

@@ -6,13 +6,13 @@
 // of its own in the same layout; so results are the same, to the last bit.
 #include "preload/blas_calls.h"
 
+#include "base/floating_point.h"
 #include "base/loaded_object.h"
 #include "blas/cut.h"
 #include "blas/trial.h"
 #include "os/sys.h"
 #include "preload/blas_library.h"
 #include "preload/blas_width.h"
-#include "preload/floating_point.h"
 #include "preload/fork_gate.h"
 #include "preload/mutex.h"
 #include "preload/public_api.h"
@@ -172,7 +172,7 @@ Verdict verdict_on(const blas::Cut& cut, blas::Piece* pieces, unsigned fewer, Wa
   bool all = blas_makes_all_trials();
   blas::Verdicts::Answer answer = verdicts.ask(key, all || trial_time.is_left());
   if (answer.trial) {
-    FloatingPointFlags flags;
+    KeepFloatingPoint flags;
     Nanoseconds before = os::now();
     // Until the trial is over nobody can make another, and calls have all their pieces.
     self.keeps_core = true;
@@ -196,7 +196,7 @@ bool run_call(BlasLibrary& library, const void* caller, blas::Piece* pieces, uns
   blas::Cut cut;
   unsigned cores = call.cores(n);
   Verdict verdict = Verdict::stays;
-  if (cores < n && FloatingPointFlags::are_standard() &&
+  if (cores < n && FloatingPoint::of_caller().is_standard() &&
       cut.read(library.routine_of(pieces[0].routine, caller), pieces, n)) {
     verdict = verdict_on(cut, pieces, cores, way);
   }

@@ -10,9 +10,9 @@
 #include <algorithm>
 #include <atomic>
 
+#include "base/floating_point.h"
 #include "base/loaded_object.h"
 #include "preload/blas_width.h"
-#include "preload/floating_point.h"
 #include "preload/object_symbols.h"
 #include "preload/real.h"
 #include "preload/wait.h"
@@ -158,7 +158,7 @@ ROOST_EXPORT void bli_rntm_set_ways_for_op(int operation, int side, long m, long
   resolve_libc_functions();
   if (crew_width.found() && runtime_active() && !inside_roost() && plan->is_for_number()) {
     const Library* library = library_of(object, symbols, own);
-    bool fewer = blas_has_fewer_pieces() && FloatingPointFlags::are_standard() && library &&
+    bool fewer = blas_has_fewer_pieces() && FloatingPoint::of_caller().is_standard() && library &&
                  library->triangles.are_known() && !library->triangles.contain(site);
     auto asked = static_cast<unsigned>(plan->threads);
     unsigned width = fewer ? crew_width.found()(asked) : asked;

@@ -201,7 +201,7 @@ TEST(Ledger, a_core_comes_back_from_the_kernel_call_of_its_thread) {
 // One core, which thread 0 of the caller's process has, and a word that others wait for.
 struct WaitingForWord : LocalInstance {
   std::uint64_t word = 1;
-  WaitWords wait{{{reinterpret_cast<std::uintptr_t>(&word), 1, 8}}, 1, 20'000'000};
+  WaitWords wait{{{reinterpret_cast<std::uintptr_t>(&word), 1, true}}, 1, 20'000'000};
   explicit WaitingForWord(unsigned n_threads) : LocalInstance(kOneCore, n_threads) {
     os.my_process = 0;
     occupy(*this);

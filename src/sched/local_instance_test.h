@@ -36,7 +36,10 @@ class FakeOsIn {
   ProcessIndex process() { return my_process; }
   bool waits_in_vain(const ThreadRecord<W>& record, Nanoseconds waited) {
     const auto& wait = *reinterpret_cast<const WaitWords*>(record.wait_words);
-    return waited < wait.patience && all_unchanged(wait);
+    return waited < wait.patience &&
+           all_unchanged(wait, [](std::uint64_t address, std::uint32_t value) {
+             return read_word(address, 4) == value;
+           });
   }
   void wake(ThreadRecord<W>& record) { woken.push_back(&record); }
   void pin(ThreadRecord<W>& record, CoreIndex core) {

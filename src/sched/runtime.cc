@@ -214,7 +214,7 @@ ProcessIndex RuntimeOs::process() { return roost::process; }
 
 bool RuntimeOs::waits_in_vain(const ThreadRecord<RealWorld>& record, Nanoseconds waited) {
   const auto& wait = *reinterpret_cast<const WaitWords*>(record.wait_words);
-  return waited < wait.patience && all_unchanged(wait);
+  return waited < wait.patience && all_unchanged(wait, os::has_value);
 }
 
 constinit std::atomic<const std::atomic<std::uint64_t>*> queued_hint{&nothing_queued};
@@ -410,7 +410,10 @@ bool yield_core(const WaitWords* wait) {
     return true;
   }
   constexpr Nanoseconds kStealAge = 200'000;
-  record.wait_words = reinterpret_cast<std::uint64_t>(wait);
+  if (wait) {
+    self.wait_words = *wait;
+    record.wait_words = reinterpret_cast<std::uint64_t>(&self.wait_words);
+  }
   using Result = RuntimeLedger::YieldResult;
   self.parked = true;
   Result result;
@@ -491,7 +494,7 @@ void abandon_wait() {
   if (!self.parked ||
       state_of(self.record->state.load(std::memory_order_relaxed)) == State::blocked)
     return;
-  self.record->wait_words = 0;  // they lie in the frames that the jump leaves
+  self.record->wait_words = 0;  // the jump leaves that wait
   wait_for_grant(nullptr, false);
   self.parked = false;
   end_wait_inside_libc();

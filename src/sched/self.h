@@ -10,6 +10,7 @@
 #include <cstdint>
 
 #include "sched/beside.h"
+#include "sched/wait_words.h"
 #include "segment/records.h"
 
 namespace roost {
@@ -46,6 +47,7 @@ struct Self {
   DeferredWake deferred[16] = {};
   bool too_many_deferred = false;  // some were not noted: everybody is woken instead
   void* thread = nullptr;          // preload's Thread
+  WaitWords wait_words = {};       // of the yield it is in (ThreadRecord::wait_words)
 };
 
 // Threads of this process that wait, in the kernel or for a core, in a call that libc made: they

@@ -1,7 +1,8 @@
 // The words in memory on which a yielding thread waits, as far as is known (sched/PROTOCOL.md,
 // "Waiting in vain").
 //
-// They lie on the thread's stack while it is READY, and threads of the same process look at them.
+// They lie in the thread's own Self while it is READY, and threads of the same process look at them
+// under the lock of its queue.
 #pragma once
 
 #include <cstdint>
@@ -14,9 +15,9 @@ struct WaitWords {
   static constexpr unsigned kMax = 4;
 
   struct Word {
-    std::uint64_t address;
-    std::uint64_t value;  // that keeps the thread waiting
-    std::uint8_t bytes;   // 1, 2, 4 or 8
+    std::uint64_t address;  // divides by four
+    std::uint64_t value;    // that keeps the thread waiting
+    bool is_long;           // 8 bytes, not 4
   };
 
   Word words[kMax];
@@ -38,10 +39,15 @@ inline std::uint64_t read_word(std::uint64_t address, unsigned bytes) {
   }
 }
 
-inline bool all_unchanged(const WaitWords& wait) {
+// By `has_value(address, value)`, of four bytes: a word that is not there any more has changed.
+// What to do about it is the waiting thread's affair.
+template <class HasValue>
+bool all_unchanged(const WaitWords& wait, HasValue&& has_value) {
   for (unsigned i = 0; i < wait.count; ++i) {
     const WaitWords::Word& word = wait.words[i];
-    if (read_word(word.address, word.bytes) != word.value) return false;
+    if (!has_value(word.address, static_cast<std::uint32_t>(word.value))) return false;
+    if (word.is_long && !has_value(word.address + 4, static_cast<std::uint32_t>(word.value >> 32)))
+      return false;
   }
   return true;
 }
