@@ -9,6 +9,7 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 
+#include "preload/process.h"
 #include "preload/trap.h"
 #include "preload/trap_signals.h"
 #include "preload/unshare.h"
@@ -84,8 +85,13 @@ void before_seccomp() {
   if (!self.record || !in_managed_process() || is_light()) return;
   bool alone = program_threads() == 1;
   roost_detach();
-  // Under a filter, nothing can be done about them when it ends.
-  if (alone) end_own_threads_after_detach();
+  // Under a filter, nothing can be done about them when it ends, nor about the instance.
+  if (alone) {
+    end_own_threads_after_detach();
+    stop_process();
+  } else {
+    runtime_restrict();
+  }
 }
 
 void before_prctl(int option) {

@@ -35,7 +35,7 @@ bool report_stats;
 bool in_own_process() { return runtime_active() && os::getpid() == own_pid; }
 
 void stop() {
-  if (!in_own_process()) return;
+  if (runtime_restricted() || !in_own_process()) return;
   if (report_stats) print_stats(runtime_segment());
   runtime_stop();
 }

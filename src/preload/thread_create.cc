@@ -196,7 +196,8 @@ void* kernel_thread(void* data) {
   if (begins_realtime()) {
     futexes_may_wait_unseen();
   } else if (!thread_attach()) {
-    if (runtime_active()) complain_once_about_records();  // else the process is about to end
+    // Else the process is about to end, or a filter keeps newcomers out.
+    if (runtime_active() && !runtime_restricted()) complain_once_about_records();
     futexes_may_wait_unseen();
   }
   t->index = self.index;
@@ -262,7 +263,7 @@ int create_thread(pthread_t* handle, const pthread_attr_t* attr, void* (*start)(
   if (!runtime_active() || inside_roost())
     return real::pthread_create(handle, attr, start, argument);
   resolve_libc_functions();
-  keeper_ensure();
+  if (!runtime_restricted()) keeper_ensure();
   trap_before_thread();
   blas_before_thread();
   Attributes attributes = read_attributes(attr);

@@ -264,6 +264,10 @@ int runtime_start(const SegmentConfig& config, const LibcThreads& libc) {
   return 0;
 }
 
+static bool restricted = false;
+void runtime_restrict() { restricted = true; }
+bool runtime_restricted() { return restricted; }
+
 void runtime_after_fork() {
   trace::after_fork();
   if (!active) return;
@@ -280,7 +284,7 @@ void runtime_after_fork() {
   active = false;
   drop_mapping();
   keeper_after_fork();
-  attach_process(false);
+  if (!restricted) attach_process(false);
 }
 
 void runtime_before_exec() {
@@ -322,7 +326,7 @@ void runtime_stop() {
 }
 
 bool thread_attach() {
-  if (!active || self.record) return self.record != nullptr;
+  if (!active || restricted || self.record) return self.record != nullptr;
   ThreadIndex index = segment_take_thread(segment, process);
   if (index == kNoThread) return false;
   if (runtime_thread_count() > 1) keeper_ensure();  // [keeper-1]

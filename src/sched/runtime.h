@@ -86,6 +86,11 @@ void runtime_exec_failed();
 // the segment if this was the last process.
 void runtime_stop();
 
+// From now on the process may not make all system calls: no further thread joins, nor does a child,
+// and others find that it has ended, as if it had been killed.
+void runtime_restrict();
+bool runtime_restricted();
+
 // A thread joins: takes a record and waits for a core. False if the instance is out of records: the
 // thread then stays unmanaged.
 bool thread_attach();

@@ -20,6 +20,7 @@ CLASSES = {
     "sock": (200, 10),
     "fork": (800, 10),
     "vfork": (5000, 10),
+    "seccomp": (100, 10),
     "yield": (20_000, 2),
     "schedpolicy": (5000, 2),
 }
