@@ -243,13 +243,14 @@ Outcome try_call(const Cut& cut, Piece* pieces, unsigned fewer, std::uint64_t se
   constexpr unsigned kSets = 2, kCorners = 8;
   Numbers numbers(cut.is_double(), seed);
   Trial trial(cut, pieces, fewer, runner, scratch);
-  const bool is_triangular = cut.routine() == Routine::triangular;
-  Outcome outcome = is_triangular ? trial.solve(numbers, false) : trial.multiply(numbers);
-  // Of the same sizes as the call: the time counts.
-  for (unsigned i = 1; i < kSets && !is_triangular && outcome == Outcome::same; ++i)
-    outcome = trial.multiply(numbers);
+  const bool solves = cut.routine() == Routine::triangular;
+  const unsigned sets = solves ? 1 : kSets, corners = solves ? kCorners : 0;
+  Outcome outcome = Outcome::same;
+  for (unsigned i = 0; i < sets && outcome == Outcome::same; ++i)
+    outcome = solves ? trial.solve(numbers, false) : trial.multiply(numbers);
+  // Before the corners: their sizes are not the call's.
   if (timed && outcome == Outcome::same && !trial.has_gain()) return Outcome::no_gain;
-  for (unsigned i = 0; i < kCorners && is_triangular && outcome == Outcome::same; ++i)
+  for (unsigned i = 0; i < corners && outcome == Outcome::same; ++i)
     outcome = trial.solve(numbers, true);
   return outcome;
 }

@@ -13,6 +13,7 @@
 #include "os/sys.h"
 #include "preload/blas_library.h"
 #include "preload/blas_width.h"
+#include "preload/blis_width.h"
 #include "preload/fork_gate.h"
 #include "preload/mutex.h"
 #include "preload/public_api.h"

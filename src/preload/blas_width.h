@@ -24,8 +24,6 @@ BlasCounts blas_counts();
 
 // A call of BLIS's (blis_width.cc), and whether it got fewer threads than were asked for.
 void count_blas_call(bool fewer);
-// In a fork's child: others that were looking at a BLIS are not there.
-void blis_width_after_fork();
 
 // While it lives, a call is under way.
 class BlasCall {

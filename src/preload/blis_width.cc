@@ -5,6 +5,8 @@
 // tile's sums are the same. But of results that are triangles (syrk, herk, syr2k, her2k), where a
 // tile may be cut by the diagonal, and by another edge if the block is another: bits may differ.
 // So these keep their threads. docs/design/032-threads-of-blis.md.
+#include "preload/blis_width.h"
+
 #include <string.h>
 
 #include <algorithm>

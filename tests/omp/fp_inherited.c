@@ -1,6 +1,8 @@
 // Members begin with the floating-point modes of the thread that has opened the region, and leave
-// it its own, though some run in their place on its stack. flags: -lm reference: no reason: members
-// of libgomp have the modes that their threads had before
+// it its own, though some run in their place on its stack.
+// flags: -lm
+// reference: no
+// reason: members of libgomp have the modes that their threads had
 #include <fenv.h>
 
 #include "expect.h"
