@@ -1,10 +1,7 @@
 // Looks for the launcher among the processes around this one.
 #include "cli/bound_rank.h"
 
-#include <unistd.h>
-
 #include <cstdlib>
-#include <fstream>
 #include <string>
 
 #include "cli/number.h"
@@ -24,21 +21,6 @@ const char* rank_variable(const Lookup& lookup) {
   for (const char* name : kRankVariables)
     if (lookup(name)) return name;
   return nullptr;
-}
-
-// What it was executed with.
-bool has_variable(pid_t pid, const std::string& name) {
-  std::ifstream file("/proc/" + std::to_string(pid) + "/environ");
-  for (std::string entry; std::getline(file, entry, '\0');)
-    if (entry.starts_with(name + '=')) return true;
-  return false;
-}
-
-// The nearest process around this one that is in no rank.
-pid_t find_launcher(const std::string& variable) {
-  pid_t pid = getppid();
-  while (pid > 1 && has_variable(pid, variable)) pid = os::parent_of(pid);
-  return pid > 1 ? pid : 0;
 }
 
 bool includes(const CpuSet& all, const CpuSet& some) { return some.without(all).count() == 0; }
@@ -69,7 +51,7 @@ std::optional<BoundRank> find_bound_rank(const Lookup& lookup) {
   BoundRank rank{own_mask(), {}};
   if (std::string(variable) == "SLURM_PROCID") {
     rank.job = cores_of_slurm_job(rank.own, lookup);
-  } else if (pid_t launcher = find_launcher(variable)) {
+  } else if (pid_t launcher = os::ancestor_without(os::getpid(), variable)) {
     affinity_of(launcher, rank.job);
   }
   if (!includes(rank.job, rank.own) || rank.job == rank.own) return std::nullopt;

@@ -49,7 +49,7 @@ char* LineReader::next() {
   if (fd_ < 0) return nullptr;
   for (;;) {
     char* line = buffer_ + begin_;
-    auto* newline = static_cast<char*>(std::memchr(line, '\n', end_ - begin_));
+    auto* newline = static_cast<char*>(std::memchr(line, end_of_line_, end_ - begin_));
     bool full = !newline && begin_ == 0 && end_ == sizeof buffer_ - 1;
     bool last = !newline && !full && !fill();
     if (!newline && !full && !last) continue;

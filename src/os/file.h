@@ -11,11 +11,12 @@ namespace roost::os {
 // fit (`text` then holds its beginning).
 long read_text(const char* path, char* text, std::size_t capacity);
 
-// A file line by line, for files of any length. Lines longer than the buffer come cut off at its
-// end.
+// A file line by line, or by entries that end with another byte, for files of any length. Lines
+// longer than the buffer come cut off at its end.
 class LineReader {
  public:
-  explicit LineReader(const char* path) : fd_(open(path, O_RDONLY | O_CLOEXEC)) {}
+  explicit LineReader(const char* path, char end = '\n')
+      : fd_(open(path, O_RDONLY | O_CLOEXEC)), end_of_line_(end) {}
   ~LineReader() {
     if (fd_ >= 0) close(fd_);
   }
@@ -24,13 +25,14 @@ class LineReader {
 
   // 0 or why the file could not be opened, -errno.
   int error() const { return fd_ < 0 ? fd_ : 0; }
-  // The next line without its newline, valid until the next call; null at the end.
+  // The next line without its end, valid until the next call; null at the end.
   char* next();
 
  private:
   bool fill();
 
   int fd_;
+  char end_of_line_;
   std::size_t begin_ = 0;  // the unread part of the buffer
   std::size_t end_ = 0;
   bool skip_ = false;  // the rest of the last line is still to come and of no interest

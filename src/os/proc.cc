@@ -49,6 +49,17 @@ long read_stat(pid_t pid, pid_t tid, char* text, std::size_t capacity) {
   return read_file(pid, tid, "stat", text, capacity);
 }
 
+// Entries of proc(5)'s environ end with a null byte.
+bool was_executed_with(pid_t pid, const char* variable) {
+  Text<64> path("/proc/");
+  path << static_cast<unsigned>(pid) << "/environ";
+  LineReader environment(path.c_str(), '\0');
+  std::size_t length = std::strlen(variable);
+  while (const char* entry = environment.next())
+    if (std::strncmp(entry, variable, length) == 0 && entry[length] == '=') return true;
+  return false;
+}
+
 // A mask of signals from a status file of proc(5). False if there is none.
 bool status_mask(const char* path, const char* key, std::uint64_t& mask) {
   LineReader status(path);
@@ -81,6 +92,13 @@ pid_t parent_of(pid_t pid) {
   char text[1024];
   if (read_stat(pid, 0, text, sizeof text) <= 0) return 0;
   return static_cast<pid_t>(stat_number(text, kParent));
+}
+
+pid_t ancestor_without(pid_t pid, const char* variable) {
+  do {
+    pid = parent_of(pid);
+  } while (pid > 1 && was_executed_with(pid, variable));
+  return pid > 1 ? pid : 0;
 }
 
 char thread_run_state(pid_t pid, pid_t tid) {

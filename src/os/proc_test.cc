@@ -37,6 +37,18 @@ TEST(Proc, a_process_has_a_name_which_may_hold_brackets) {
   EXPECT_STREQ(name, "");
 }
 
+TEST(Proc, a_launcher_is_the_nearest_process_without_the_variables_of_its_ranks) {
+  FILE* rank = popen("exec env ROOST_TEST_RANK=0 sh -c 'sleep 60 & echo $!; wait'", "r");
+  ASSERT_NE(rank, nullptr);
+  int inside_rank = 0;
+  ASSERT_EQ(fscanf(rank, "%d", &inside_rank), 1);
+  EXPECT_EQ(os::ancestor_without(inside_rank, "ROOST_TEST_RANK"), getpid());
+  EXPECT_EQ(os::ancestor_without(inside_rank, "ROOST_TEST_RAN"), os::parent_of(inside_rank));
+  EXPECT_EQ(os::ancestor_without(1, "ROOST_TEST_RANK"), 0);
+  kill(inside_rank, SIGTERM);
+  pclose(rank);
+}
+
 TEST(Proc, another_process_with_the_same_pid_is_not_it) {
   std::uint64_t start = os::process_start_time(getpid());
   EXPECT_TRUE(os::process_alive(getpid(), start));

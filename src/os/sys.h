@@ -160,6 +160,10 @@ char thread_run_state(pid_t pid, pid_t tid);
 // Parent of a process (proc(5), stat field 4); 0 if it is gone.
 pid_t parent_of(pid_t pid);
 
+// The nearest process above `pid` that was executed without the environment variable, as a launcher
+// is without those of its ranks; 0 if there is none.
+pid_t ancestor_without(pid_t pid, const char* variable);
+
 // How long a thread has been kept waiting for a CPU while it could run, and how often it got one
 // (proc(5), schedstat). False if that cannot be told.
 struct RunDelay {

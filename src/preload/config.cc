@@ -16,7 +16,6 @@
 #include "trace/recorder.h"
 
 namespace roost {
-namespace {
 
 const char* variable(char** environment, const char* name) {
   std::size_t length = strlen(name);
@@ -25,6 +24,8 @@ const char* variable(char** environment, const char* name) {
   }
   return nullptr;
 }
+
+namespace {
 
 bool variable_is(char** environment, const char* name, const char* wanted) {
   const char* value = variable(environment, name);

@@ -15,6 +15,9 @@ enum class ConfigResult {
   managed,
 };
 
+// The value of a variable; null if it is not set.
+const char* variable(char** environment, const char* name);
+
 // Whether `roost run` has started the process, or one above it.
 bool started_by_roost(char** environment);
 

@@ -14,6 +14,7 @@
 #include "preload/fork_gate.h"
 #include "preload/libc_calls.h"
 #include "preload/nudge.h"
+#include "preload/rank.h"
 #include "preload/spin_site.h"
 #include "preload/stats.h"
 #include "preload/thread_cache.h"
@@ -84,6 +85,7 @@ __attribute__((constructor(101))) void start(int, char**, char** environment) {
   blas_configure(blas_mode_wanted(environment), blas_trials_wanted(environment));
   configure_trace(environment, config.instance);
   nudges_prepare(spin_mode_wanted(environment));
+  runtime_is_rank(rank_in(environment));
   if (int error = start_process(config)) {
     // Under a filter that knows few system calls (man-db's), of which nobody need be told.
     if (error == -ENOSYS) return;

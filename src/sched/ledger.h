@@ -80,12 +80,15 @@ class Ledger : public ThreadSearch<W, Os> {
   // hands over; the caller must then wait for its own grant. Threads of other cores are taken only
   // after they have waited `steal_age` ns, so that yielding spinners do not tug at each other.
   // `lost` is set when the watchdog took the core meanwhile: the caller holds a READY self.
+  // `seat`, if there is one, is the core that should have it (sched/seats.h): it waits there next,
+  // if as many wait there at most as here.
   //
   // One yield in kYieldsAtHome looks at the other cores, too: the queue of this one may hold
   // nothing but threads that yield to each other, while those of another core wait with work to do.
   static constexpr std::uint64_t kYieldsAtHome = 16;
+  static constexpr Nanoseconds kMuchLonger = 5, kLongerAtSeat = 50;  // times `steal_age`
   enum class YieldResult { alone, handed_over, lost_core };
-  YieldResult yield(ThreadIndex self, Held held, Nanoseconds steal_age) {
+  YieldResult yield(ThreadIndex self, Held held, Nanoseconds steal_age, CoreIndex seat = kNoCore) {
     CoreIndex core = held.core;
     CoreSlot<W>& slot = t_.cores[core];
     Record& record = t_.threads[self];
@@ -102,8 +105,10 @@ class Ledger : public ThreadSearch<W, Os> {
     }
     if (next != kNoThread) {
       bool looks_round = record.counters.yields % kYieldsAtHome == kYieldsAtHome - 1;
-      next = looks_round ? look_round(context, core, record, next, steal_age)
+      Nanoseconds much_longer = (core == seat ? kLongerAtSeat : kMuchLonger) * steal_age;
+      next = looks_round ? look_round(context, core, record, next, steal_age, much_longer)
                          : follower(context, core, record, next, &home);
+      if (seat != kNoCore && is_free_seat(seat, core)) home = seat;
     }
     if (next == kNoThread) {
       if (!any_queued()) return YieldResult::alone;
@@ -444,19 +449,24 @@ class Ledger : public ThreadSearch<W, Os> {
     return owner < t_.n_threads && t_.threads[owner].process == process;
   }
 
+  // Whether a thread that leaves `core`, where one has been taken from the queue, may join that of
+  // `seat`.
+  bool is_free_seat(CoreIndex seat, CoreIndex core) const {
+    return seat != core && !is_contended(seat) && length(seat) <= length(core) + 1;
+  }
+
   // At times when `left` yields: a guest that has waited for `age` where two threads more share a
-  // core than here, `left` and `next` included, or for much longer elsewhere. Threads that poll in
-  // turn would else be drawn from core to core, and a move costs more than some turns.
-  // A process that has this core for itself keeps it for its quantum, and may then be followed by
-  // one of those that share another.
+  // core than here, `left` and `next` included, or for `much_longer` elsewhere. Threads that poll
+  // in turn would else be drawn from core to core, and a move costs more than some turns. A process
+  // that has this core for itself keeps it for its quantum, and may then be followed by one of
+  // those that share another.
   ThreadIndex look_round(const PolicyContext& context, CoreIndex core, Record& left,
-                         ThreadIndex next, Nanoseconds age) {
-    constexpr Nanoseconds kMuchLonger = 5;
+                         ThreadIndex next, Nanoseconds age, Nanoseconds much_longer) {
     Nanoseconds waited = context.now - t_.threads[next].ready_ns;
     if (end_visit(left)) return next;
     ProcessIndex own = only_of(left, next);
     return seat(core, next, from_neighbours(core, [&](CoreIndex from, std::uint32_t more) {
-                  Nanoseconds least = more < 3 ? kMuchLonger * age : age;
+                  Nanoseconds least = more < 3 ? much_longer : age;
                   Search search{core, std::max(least, waited + waited / 2), true};
                   (more < 3 ? search.only : search.turn_of) = own;
                   return take_from(context, search, from);

@@ -19,10 +19,10 @@ struct PollingRanks : testing::Test {
     instance.os.clock += 1'000;
   }
   // Those of core 0 poll while one of core 1 works.
-  void poll(Nanoseconds work) {
+  void poll(Nanoseconds work, CoreIndex seat = kNoCore) {
     for (Nanoseconds end = instance.os.clock + work; instance.os.clock < end;) {
       instance.os.clock += 3'000;
-      instance.yield(instance.owner(0), kAge);
+      instance.yield(instance.owner(0), kAge, seat);
       ASSERT_EQ(instance.broken(), "");
     }
   }
@@ -48,6 +48,34 @@ TEST_F(PollingRanks, take_nobody_from_a_core_with_as_many_that_serves_them_withi
   }
   for (ThreadIndex rank = 0; rank < 8; ++rank)
     EXPECT_EQ(instance.threads[rank].counters.migrations, 0u) << rank;
+}
+
+TEST_F(PollingRanks, at_their_seats_take_nobody_from_a_core_with_as_many_for_ten_milliseconds) {
+  for (ThreadIndex rank : {2, 3, 4}) run_on(0, rank);
+  for (ThreadIndex rank : {5, 6, 7}) run_on(1, rank);
+  poll(49 * kAge, 0);
+  EXPECT_EQ(instance.queue(1).size(), 3u);
+  poll(2 * kAge, 0);
+  EXPECT_LT(instance.queue(1).size(), 3u);
+}
+
+TEST_F(PollingRanks, wait_at_their_seats_once_they_have_yielded) {
+  for (ThreadIndex rank : {2, 3}) run_on(0, rank);
+  for (ThreadIndex rank : {4, 5}) run_on(1, rank);
+  EXPECT_TRUE(instance.yield(0, kAge, 1));
+  EXPECT_EQ(instance.queue(1), (std::vector<ThreadIndex>{0, 4, 5}));  // by process
+  EXPECT_TRUE(instance.yield(1, kAge, 0));
+  EXPECT_EQ(instance.queue(0), (std::vector<ThreadIndex>{1, 3}));
+  EXPECT_EQ(instance.broken(), "");
+}
+
+TEST_F(PollingRanks, wait_where_they_are_if_more_wait_at_their_seats) {
+  run_on(0, 2);
+  for (ThreadIndex rank : {3, 4}) run_on(1, rank);
+  EXPECT_TRUE(instance.yield(0, kAge, 1));
+  EXPECT_EQ(instance.queue(0), (std::vector<ThreadIndex>{0}));
+  EXPECT_TRUE(instance.yield(2, kAge, 0));
+  EXPECT_EQ(instance.queue(0), (std::vector<ThreadIndex>{2}));
 }
 
 TEST_F(PollingRanks, alone_take_who_waited_longest_if_the_policys_choice_has_not) {

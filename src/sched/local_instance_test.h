@@ -111,10 +111,10 @@ class LocalInstanceOn {
     Held held = ledger.core_of(thread);
     if (begin_block(threads[thread]).block == Block::release) ledger.release(held);
   }
-  bool yield(ThreadIndex thread, Nanoseconds steal_age = 0) {
+  bool yield(ThreadIndex thread, Nanoseconds steal_age = 0, CoreIndex seat = kNoCore) {
     Held held = ledger.core_of(thread);
     return held.core != kNoCore &&
-           ledger.yield(thread, held, steal_age) == TestLedger::YieldResult::handed_over;
+           ledger.yield(thread, held, steal_age, seat) == TestLedger::YieldResult::handed_over;
   }
   void to_kernel(ThreadIndex thread) {
     Held held = ledger.leave_core(thread, State::external);

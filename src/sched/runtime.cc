@@ -10,6 +10,7 @@
 #include "sched/go_beside.h"
 #include "sched/grant_wait.h"
 #include "sched/keeper.h"
+#include "sched/own_seat.h"
 #include "sched/policy_file.h"
 #include "sched/runtime_os.h"
 #include "sched/runtime_trace.h"
@@ -189,6 +190,7 @@ int attach_process(bool may_load) {
   show_queued_hint();
   runtime_accept_nudges(nudge_signal);
   runtime_show_loops(shown_loops);
+  seat_bind();
   keeper_bind(segment, process, *policy, libc_threads);
   disown_earlier_image();
   if (!thread_attach()) {
@@ -424,7 +426,7 @@ bool yield_core(const WaitWords* wait) {
   {
     Critical critical;
     segment.cores[held.core].count_pass();
-    result = ledger.yield(self.index, held, kStealAge);
+    result = ledger.yield(self.index, held, kStealAge, own_seat());
     if (result == Result::lost_core) ledger.make_ready(self.index);
   }
   if (result != Result::alone) wait_for_grant(nullptr, false);

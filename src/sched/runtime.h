@@ -12,6 +12,7 @@
 
 #include "sched/ledger.h"
 #include "sched/lot_wait.h"
+#include "sched/seats.h"
 #include "sched/self.h"
 #include "sched/wait_words.h"
 #include "segment/segment.h"
@@ -56,6 +57,9 @@ ProcessIndex runtime_process();
 void runtime_show_callers(unsigned callers);
 // How many wait loops of this process lead through stubs. Holds for the children of later forks.
 void runtime_show_loops(unsigned loops);
+// Which rank of a parallel job this process is; before runtime_start(). Holds for the children of
+// later forks.
+void runtime_is_rank(Rank);
 // Managed threads of this process.
 std::uint32_t runtime_thread_count();
 // The kernel's CPUs of the instance's cores.

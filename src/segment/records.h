@@ -168,6 +168,7 @@ struct alignas(kCoreStride) ProcessSlot {
   // Threads that call a BLAS library, in sixteenths, where that is estimated (policy/call_width.h).
   typename W::template atomic<std::uint32_t> callers;
   typename W::template atomic<std::uint32_t> loops;  // wait loops that lead through stubs now
+  typename W::template atomic<std::uint64_t> rank;   // of a parallel job (sched/seats.h); 0: none
   std::uint32_t dead_ticks;                          // leader only: ticks since it was found dead
   char command[16];
   typename W::template atomic<std::uint64_t>
