@@ -118,6 +118,7 @@ struct Operation {
 inline constexpr Operation kOperations[] = {
     {"block", [](Scene& scene) { scene.block(0); }},
     {"yield", [](Scene& scene) { scene.yield(0); }},
+    {"yield, its seat being elsewhere", [](Scene& scene) { scene.yield(0, 0, 2); }},
     {"enter the kernel", [](Scene& scene) { scene.to_kernel(0); }},
     {"wake a thread of the living", [](Scene& scene) { scene.wake(9); }},
     {"wake one of its own", [](Scene& scene) { scene.wake(4); }},
