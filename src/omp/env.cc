@@ -159,7 +159,9 @@ void read_places(Settings& set) {
                    return parse::binds(text, set.bind_by_level, kMaxListed, set.n_bind_by_level);
                  });
   if (binds) set.initial.bind = set.bind_by_level[0];
-  // GOMP_CPU_AFFINITY and KMP_AFFINITY are hints, too, but nothing asks for them.
+  // Hints, too, but nothing asks for them.
+  read_value("GOMP_CPU_AFFINITY", "a list of CPUs like 0 2 4-15:2", parse::is_cpu_affinity);
+  read_value("KMP_AFFINITY", "a list like granularity=fine,compact,1,0", parse::is_kmp_affinity);
   bool places = read_value("OMP_PLACES",
                            "threads, cores, ll_caches, numa_domains or sockets, perhaps with a "
                            "number in parentheses, or a list of places like {0,1},{2:4:2} with "
@@ -218,9 +220,11 @@ bool read_blocktime() {
 
 void read_waiting(Settings& set) {
   // A number of turns of a loop we do not have; zero is clear.
-  const char* spins = wait_value("GOMP_SPINCOUNT");
-  std::int64_t turns = 0;
-  if (!read_blocktime() && spins && parse::integer(spins, 0, 0, turns)) set_limit(0);
+  std::int64_t turns = 1;
+  read_text("GOMP_SPINCOUNT", wait_value("GOMP_SPINCOUNT"),
+            "a number like 0, 30000 or 3M, or infinite",
+            [&](const char* text) { return parse::turns(text, turns); });
+  if (!read_blocktime() && turns == 0) set_limit(0);
   read_text("OMP_WAIT_POLICY", wait_value("OMP_WAIT_POLICY"), "active or passive",
             [&](const char* text) {
               int index = 0;
@@ -310,7 +314,6 @@ constexpr const char* kKnown[] = {"KMP_BLOCKTIME",
                                   "KMP_DUPLICATE_LIB_OK",
                                   "KMP_INIT_AT_FORK",
                                   "KMP_TOPOLOGY_METHOD",
-                                  "KMP_HW_SUBSET",
                                   "KMP_LIBRARY",
                                   "KMP_PLAIN_BARRIER",
                                   "KMP_FORKJOIN_BARRIER",

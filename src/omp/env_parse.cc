@@ -84,6 +84,25 @@ bool duration(const char* text, std::int64_t& nanoseconds) {
   return true;
 }
 
+bool turns(const char* text, std::int64_t& value) {
+  constexpr std::int64_t kForEver = 0x7fff'ffff'ffff'ffff;
+  Cursor cursor(text);
+  std::int64_t number = kForEver;
+  if (!cursor.name("infinite") && !cursor.name("infinity")) {
+    if (!cursor.number(number) || number < 0) return false;
+    std::int64_t factor = 1;
+    for (char unit : {'k', 'M', 'G', 'T'}) {
+      factor *= 1000;
+      if (!cursor.letter(unit)) continue;
+      if (__builtin_mul_overflow(number, factor, &number)) number = kForEver;
+      break;
+    }
+  }
+  if (!cursor.ended()) return false;
+  value = number;
+  return true;
+}
+
 bool counts(const char* text, std::int32_t* values, int room, int& count) {
   // Read twice, so that a malformed list leaves nothing behind.
   for (bool store : {false, true}) {
@@ -160,6 +179,65 @@ bool schedule(const char* text, ScheduleValue& value) {
   if (!cursor.ended()) return false;
   value = found;
   return true;
+}
+
+bool is_cpu_affinity(const char* text) {
+  Cursor cursor(text);
+  do {
+    std::int64_t first = 0, last = 0, stride = 1;
+    if (!cursor.number(first) || first < 0) return false;
+    last = first;
+    if (cursor.letter('-')) {
+      if (!cursor.number(last) || last < first) return false;
+      if (cursor.letter(':') && (!cursor.number(stride) || stride < 1)) return false;
+    }
+    cursor.letter(',');
+  } while (!cursor.ended());
+  return true;
+}
+
+namespace {
+
+constexpr const char* kAffinityWords[] = {
+    "balanced", "compact", "disabled",   "explicit",     "logical",  "none",
+    "physical", "scatter", "duplicates", "noduplicates", "respect",  "norespect",
+    "reset",    "noreset", "verbose",    "noverbose",    "warnings", "nowarnings"};
+constexpr const char* kGranularities[] = {
+    "fine", "thread",      "core",  "tile",       "module",   "die",      "socket",   "package",
+    "node", "numa_domain", "group", "proc_group", "ll_cache", "l1_cache", "l2_cache", "l3_cache"};
+
+template <std::size_t n>
+bool one_of(Cursor& cursor, const char* const (&words)[n]) {
+  for (const char* candidate : words)
+    if (cursor.name(candidate)) return true;
+  return false;
+}
+
+// What stands in brackets, which say where it ends.
+bool skip_list(Cursor& cursor) {
+  std::int64_t number = 0;
+  if (!cursor.letter('[')) return false;
+  while (cursor.number(number) || cursor.letter(',') || cursor.letter('-') || cursor.letter(':') ||
+         cursor.letter('{') || cursor.letter('}')) {
+  }
+  return cursor.letter(']');
+}
+
+}  // namespace
+
+bool is_kmp_affinity(const char* text) {
+  Cursor cursor(text);
+  do {
+    std::int64_t number = 0;
+    if (cursor.number(number) || one_of(cursor, kAffinityWords)) continue;
+    if (cursor.name("granularity") || cursor.name("gran")) {
+      if (!cursor.letter('=') || !(cursor.number(number) || one_of(cursor, kGranularities)))
+        return false;
+    } else if (!cursor.name("proclist") || !cursor.letter('=') || !skip_list(cursor)) {
+      return false;
+    }
+  } while (cursor.letter(','));
+  return cursor.ended();
 }
 
 namespace {

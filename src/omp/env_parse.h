@@ -20,6 +20,9 @@ bool bytes(const char* text, std::size_t unit, std::size_t& value);
 // Milliseconds, or a number with us, ms or s behind it, or "infinite": in ns.
 bool duration(const char* text, std::int64_t& nanoseconds);
 
+// GOMP_SPINCOUNT: a number, perhaps with k, M, G or T behind it, or "infinite".
+bool turns(const char* text, std::int64_t& value);
+
 // OMP_NUM_THREADS: positive numbers, separated by commas. Those after the `room`-th are ignored.
 bool counts(const char* text, std::int32_t* values, int room, int& count);
 // OMP_PROC_BIND: true, false, or a list of primary (master), close and spread.
@@ -69,6 +72,11 @@ struct PlaceTable {
   bool close(unsigned& open);
 };
 bool places(const char* text, PlaceKind& kind, unsigned& wanted, PlaceTable& table);
+// Hints of other runtimes, which need only be right. GOMP_CPU_AFFINITY: CPUs, ranges of them, and
+// ranges with a stride, as in "0 3 1-2 4-15:2". KMP_AFFINITY: modifiers and a type, as in
+// "granularity=fine,compact,1,0".
+bool is_cpu_affinity(const char* text);
+bool is_kmp_affinity(const char* text);
 // A list as sysfs has it, "0-3,8": calls add(argument, cpu) for each. Stops where it is no list.
 void cpu_list(const char* text, void (*add)(void* argument, unsigned cpu), void* argument);
 

@@ -46,6 +46,41 @@ TEST(EnvParse, SizesCountInTheUnitOfTheVariable) {
     EXPECT_FALSE(bytes(text, 1024, value)) << text;
 }
 
+TEST(EnvParse, TurnsMayHaveALetterBehindThem) {
+  std::int64_t value = 0;
+  EXPECT_TRUE(turns(" 30 k ", value));
+  EXPECT_EQ(value, 30'000);
+  EXPECT_TRUE(turns("2M", value));
+  EXPECT_EQ(value, 2'000'000);
+  EXPECT_TRUE(turns("0", value));
+  EXPECT_EQ(value, 0);
+  EXPECT_TRUE(turns("Infinity", value));
+  EXPECT_GT(value, std::int64_t{1} << 60);
+  EXPECT_TRUE(turns("9999999999999T", value));
+  EXPECT_GT(value, std::int64_t{1} << 60);
+  value = 7;
+  for (const char* text : {"", "x", "-1", "3x", "3kk", "1.5"})
+    EXPECT_FALSE(turns(text, value)) << text;
+  EXPECT_EQ(value, 7);
+}
+
+TEST(EnvParse, CpuAffinitiesAreRangesPerhapsWithAStride) {
+  for (const char* text : {"0", "0 3 1-2 4-15:2", "0,1,2-3", " 5 "})
+    EXPECT_TRUE(is_cpu_affinity(text)) << text;
+  for (const char* text : {"", "x", "0 x", "3-1", "1-", "1-4:0", "1-4:", "-1"})
+    EXPECT_FALSE(is_cpu_affinity(text)) << text;
+}
+
+TEST(EnvParse, AffinitiesOfLlvmAreModifiersAndAType) {
+  for (const char* text : {"compact", "granularity=fine,compact,1,0", "verbose,none", "disabled",
+                           "gran=core,SCATTER", "granularity=fine,proclist=[0,3,{1-2}],explicit",
+                           "noverbose,warnings,respect,granularity=2,balanced"})
+    EXPECT_TRUE(is_kmp_affinity(text)) << text;
+  for (const char* text : {"", "foo", "compact,", "granularity", "granularity=huge,compact",
+                           "proclist=0,explicit", "proclist=[0,explicit", "compact;1"})
+    EXPECT_FALSE(is_kmp_affinity(text)) << text;
+}
+
 TEST(EnvParse, DurationsAreMillisecondsUnlessTheySay) {
   std::int64_t value = 0;
   EXPECT_TRUE(duration("200", value));
