@@ -17,6 +17,8 @@ target_compile_options(roost_host_flags INTERFACE
 # GCC 13 takes every reference that a function returns for one into its arguments.
 target_compile_options(roost_host_flags INTERFACE $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-dangling-reference>)
 target_link_libraries(roost_host_flags INTERFACE Threads::Threads)
+# Of a sanitized build: host code, and the OpenMP runtime.
+add_library(roost_sanitizers INTERFACE)
 if(ROOST_SANITIZE)
   set(flags -fsanitize=${ROOST_SANITIZE} -fno-omit-frame-pointer)
   if(ROOST_SANITIZE MATCHES undefined)
@@ -25,9 +27,10 @@ if(ROOST_SANITIZE)
   if(ROOST_SANITIZE MATCHES thread AND CMAKE_CXX_COMPILER_ID STREQUAL GNU)
     list(APPEND flags -Wno-tsan)  # it says at each fence that it cannot see fences
   endif()
-  target_compile_options(roost_host_flags INTERFACE ${flags})
-  target_link_options(roost_host_flags INTERFACE ${flags})
+  target_compile_options(roost_sanitizers INTERFACE ${flags})
+  target_link_options(roost_sanitizers INTERFACE ${flags})
 endif()
+target_link_libraries(roost_host_flags INTERFACE roost_sanitizers)
 
 # Guest dialect: code that is loaded into foreign processes. It never brings in the C++
 # library, never unwinds, and its thread-local state is reachable without a call. Not fortified,

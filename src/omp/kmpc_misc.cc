@@ -85,7 +85,8 @@ ROOST_EXPORT std::uint64_t __kmpc_get_taskid() {
   return reinterpret_cast<std::uintptr_t>(self().task);
 }
 ROOST_EXPORT std::uint64_t __kmpc_get_parent_taskid() {
-  return reinterpret_cast<std::uintptr_t>(self().task->parent);
+  const Task* parent = self().task->parent;
+  return reinterpret_cast<std::uintptr_t>(parent);
 }
 
 ROOST_EXPORT void __kmpc_error(Ident* where, int severity, const char* message) {

@@ -110,7 +110,7 @@ namespace slow {
 
 void initial_thread_begins(Member& initial) {
   if (thread.begun) return;  // a worker opens a region
-  ult::strands_switch = strands_switch;
+  ult::strands_switch.store(strands_switch, std::memory_order_relaxed);
   void* before = ult::here.local;
   ult::here.local = &initial;
   thread_begins(ThreadKind::initial);

@@ -142,7 +142,7 @@ ExplicitTask& create_task(Member& member, std::size_t bytes) {
   // Not constructed anew: somebody may be late to wake the last task's list, and thieves may look.
   task.icvs = parent.icvs;
   task.team = member.team;
-  std::atomic_ref<Task*>(task.parent).store(&parent, std::memory_order_relaxed);
+  task.parent = &parent;
   task.group = parent.group;
   task.depends = nullptr;
   task.counts.store(Task::kRecord, std::memory_order_relaxed);

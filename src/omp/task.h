@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "omp/glimpse.h"
 #include "omp/icv.h"
 #include "omp/ompt_state.h"
 #include "ult/carrier.h"
@@ -40,16 +41,16 @@ struct TaskGroup {
 struct Task {
   Icvs icvs;
   Team* team = nullptr;
-  Task* parent = nullptr;          // the task that created it; null: initial
-  TaskGroup* group = nullptr;      // the innermost taskgroup it is in
-  DependTable* depends = nullptr;  // addresses its children depend on; its own thread's
+  Glimpsed<Task*> parent = nullptr;  // the task that created it; null: initial
+  TaskGroup* group = nullptr;        // the innermost taskgroup it is in
+  DependTable* depends = nullptr;    // addresses its children depend on; its own thread's
   // kChild for each child that is not complete, kRecord for each child's record, and one kRecord
   // for an explicit task that is not complete itself.
   std::atomic<std::uint64_t> counts{0};
   // Those in its body that wait for children, for tasks they depend on, or for a taskgroup.
   ult::WaitList childless;
-  std::uint32_t depth = 0;  // tasks above it in its region
-  bool implicit = true;
+  Glimpsed<std::uint32_t> depth = 0;  // tasks above it in its region
+  Glimpsed<bool> implicit = true;
   bool final_ = false;
   bool undeferred = false;       // in the execution of an if(0) or final task
   std::uint8_t outer_state = 0;  // for a tool: what its thread did before (ompt::State)

@@ -33,18 +33,14 @@ void announce(Team& team) {
   ult::call_for_pieces(team);
 }
 
-// The parent chain of a task that may be somebody else's by now: then the answer is not used, but
-// what is read must be a task, and the walk must end.
-Task* parent_of(const Task& task) {
-  return std::atomic_ref<Task*>(const_cast<Task*&>(task.parent)).load(std::memory_order_relaxed);
-}
-
 constexpr unsigned kFarthest = 256;  // generations a thief looks up
 
+// The task may be somebody else's by now: then the answer is not used, but what is read must be a
+// task, and the walk must end.
 bool is_below(const Task& task, const Task& ancestor, unsigned farthest) {
   const Task* above = &task;
   for (unsigned i = 0; i < farthest; ++i) {
-    above = parent_of(*above);
+    above = above->parent;
     if (above == &ancestor) return true;
     if (!above || above->implicit) return false;
   }

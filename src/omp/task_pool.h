@@ -90,7 +90,7 @@ inline ExplicitTask& begin_in_place(Member& member) {
   deque.spare = nullptr;
   Task& parent = *member.task;
   task->icvs = parent.icvs;
-  std::atomic_ref<Task*>(task->parent).store(&parent, std::memory_order_relaxed);
+  task->parent = &parent;
   task->group = parent.group;
   task->depth = parent.depth + 1;
   task->final_ = parent.final_;

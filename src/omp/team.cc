@@ -273,7 +273,7 @@ Root* make_root() {
 }
 
 Root* take_root() {
-  ult::carrier_ends = end_root;
+  ult::carrier_ends.store(end_root, std::memory_order_relaxed);
   Root* root = take_spare_root();
   if (!root) root = make_root();
   root->team.icvs = settings().initial;

@@ -184,20 +184,25 @@ struct alignas(kCoreStride) Carrier {
   std::atomic<std::uint32_t> thread{0};  // the roost_thread, or 0
   int* error = nullptr;                  // the thread's errno
   Exceptions* exceptions = nullptr;      // the thread's; null where there is no C++ runtime
-  std::int32_t tid = 0;                  // the kernel's number
+  std::atomic<std::int32_t> tid{0};      // the kernel's number
   void* user = nullptr;                  // what the layer above keeps for the carrier
 };
+
+// Of its thread, for the kernel.
+inline std::int32_t tid_of(const Carrier& carrier) {
+  return carrier.tid.load(std::memory_order_relaxed);
+}
 
 // The calling thread's carrier; makes it one at the first call. Never null.
 Carrier& attach();
 inline Carrier& carrier() { return here.carrier ? *here.carrier : attach(); }
 
 // Called for each carrier that is about to end with its thread; set by the layer above.
-extern void (*carrier_ends)(Carrier& carrier);
+extern std::atomic<void (*)(Carrier& carrier)> carrier_ends;
 
 // Called, if set, before a carrier goes from one strand to another, with what `here.local` is and
 // will be. Set by the layer above, to the same each time.
-extern void (*strands_switch)(void* from, void* to);
+extern std::atomic<void (*)(void* from, void* to)> strands_switch;
 
 // ---- Waiting ------------------------------------------------------------------------------------
 

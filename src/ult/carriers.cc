@@ -18,7 +18,7 @@ namespace roost::ult {
 
 constinit std::atomic<unsigned> sleeping_carriers{0};
 constinit std::atomic<std::size_t> worker_stack_bytes{0};
-void (*carrier_ends)(Carrier& carrier) = nullptr;
+constinit std::atomic<void (*)(Carrier& carrier)> carrier_ends{nullptr};
 
 namespace {
 
@@ -47,6 +47,7 @@ Carrier* take_record() {
   if (!carrier) return nullptr;
   new (carrier) Carrier;
   carrier->index = index;
+  carrier->root.carrier = carrier;
   table[index].store(carrier, std::memory_order_release);
   table_size.store(index + 1, std::memory_order_release);
   return carrier;
@@ -54,7 +55,7 @@ Carrier* take_record() {
 
 void end_thread(void* argument) {
   auto* carrier = static_cast<Carrier*>(argument);
-  if (carrier_ends) carrier_ends(*carrier);
+  if (auto ends = carrier_ends.load(std::memory_order_relaxed)) ends(*carrier);
   count_out(*carrier);
   end_watch_for_overflow(*carrier);
   *carrier->light = {};
@@ -80,12 +81,11 @@ void call_at_end(Carrier& carrier) {
 Carrier& become_carrier() {
   Carrier* carrier = take_record();
   if (!carrier) out_of_memory("a thread's record");
-  carrier->root.carrier = carrier;
   carrier->root.inside = nullptr;
   look_for_sanitizers();
   carrier->root.fibre = {};
   carrier->thread.store(host::own_thread(), std::memory_order_relaxed);
-  carrier->tid = kernel::gettid();
+  carrier->tid.store(kernel::gettid(), std::memory_order_relaxed);
   carrier->error = &errno;
   carrier->exceptions = __cxa_get_globals ? __cxa_get_globals() : nullptr;
   carrier->light = host::light_state(carrier->own_light);
@@ -279,7 +279,7 @@ void reset_after_fork() {
   host::forget_cores();
   if (Carrier* own = here.carrier) {
     own->thread.store(host::own_thread(), std::memory_order_relaxed);
-    own->tid = kernel::gettid();
+    own->tid.store(kernel::gettid(), std::memory_order_relaxed);
     own->light = host::light_state(own->own_light);
   }
   watch_after_fork();

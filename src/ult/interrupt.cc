@@ -84,7 +84,7 @@ bool is_ours() {
 bool ask(const Carrier& carrier) {
   kernel::KeepErrno keep;
   return !host::with_roost() && is_ours() &&
-         syscall(SYS_tgkill, getpid(), carrier.tid, kSignal) == 0;
+         syscall(SYS_tgkill, getpid(), tid_of(carrier), kSignal) == 0;
 }
 
 #endif
@@ -106,11 +106,11 @@ void interrupts_start() {
 }
 
 bool interrupt_running(const Carrier& carrier) {
-  return kernel::call_asleep_in(carrier.tid) < 0 && ask(carrier);
+  return kernel::call_asleep_in(tid_of(carrier)) < 0 && ask(carrier);
 }
 
 bool interrupt_sleeping(const Carrier& carrier, bool long_asleep) {
-  long call = kernel::call_asleep_in(carrier.tid);
+  long call = kernel::call_asleep_in(tid_of(carrier));
   bool may_wait = is_among(kRestarted, call) || (long_asleep && is_among(kEndedBySignals, call));
   return may_wait && ask(carrier);
 }

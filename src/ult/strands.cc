@@ -7,7 +7,7 @@
 
 namespace roost::ult {
 
-void (*strands_switch)(void* from, void* to) = nullptr;
+constinit std::atomic<void (*)(void* from, void* to)> strands_switch{nullptr};
 constinit std::atomic<std::size_t> light_stack_bytes{std::size_t{1} << 20};
 
 // ---- Ready strands ------------------------------------------------------------------------------
@@ -70,7 +70,7 @@ void show_running(Carrier& carrier) {
   // A member that has begun before its team was found to be light has siblings all the same.
   light.flag = carrier.live ? 2 : strand->inside ? 1 : 0;
   light.self = strand == &carrier.root ? nullptr : strand;
-  carrier.inside.store(strand->inside, std::memory_order_relaxed);
+  carrier.inside.store(strand->inside, std::memory_order_release);  // [watch-2]
 }
 
 namespace {
@@ -91,7 +91,9 @@ void arrive(Carrier& carrier) {
 void switch_to(Carrier& carrier, Strand* to) {
   int error = *carrier.error;
   Strand* from = carrier.current;
-  if (__builtin_expect(strands_switch != nullptr, 0)) strands_switch(here.local, to->local);
+  if (auto tell = strands_switch.load(std::memory_order_relaxed);
+      __builtin_expect(tell != nullptr, 0))
+    tell(here.local, to->local);
   from->local = here.local;
   here.local = to->local;
   carrier.current = to;

@@ -50,7 +50,7 @@ bool calls_are_open(const Batch* batch) {
 bool sleeps_long(const Carrier& carrier, Seen& it, Nanoseconds now) {
   if (now - it.at < kAsleep / 2) return false;
   bool asleep = !host::is_ready(carrier.thread.load(std::memory_order_relaxed)) &&
-                kernel::is_asleep(carrier.tid);
+                kernel::is_asleep(tid_of(carrier));
   it.asleep_looks = asleep ? it.asleep_looks + 1 : 0;
   return it.asleep_looks >= kAsleepLooks && now - it.at >= kAsleep;
 }
@@ -103,12 +103,12 @@ Found look() {
   Nanoseconds now = kernel::now();
   for (unsigned i = 0; i < n && i < kMaxWatched; ++i) {
     Carrier& carrier = *carrier_at(i);
-    const Batch* inside = carrier.inside.load(std::memory_order_relaxed);
+    const Batch* inside = carrier.inside.load(std::memory_order_acquire);  // [watch-2]
     if (!inside) continue;
     found.any = true;
     Seen& it = seen[i];
     std::uint32_t steps = carrier.steps.load(std::memory_order_relaxed);
-    Nanoseconds used = kernel::cpu_time(carrier.tid);
+    Nanoseconds used = kernel::cpu_time(tid_of(carrier));
     if (steps != it.steps || used < it.used) it = {steps, used, now, used, now, kSuspicious, 0};
     if (used != it.last_used) {
       it.last_used = used;

@@ -5,6 +5,7 @@
 // threads: 2
 // reference: no
 // reason: it is about light threads
+// sanitized: no
 #include <dlfcn.h>
 #include <execinfo.h>
 #include <signal.h>

@@ -1,6 +1,10 @@
 // A thread that ends inside a region of several members, by pthread_exit or because it is
 // cancelled, ends the process with one sentence, whatever kind of thread the member is on. In a
-// team of one it just ends. threads: 2 reference: no reason: libgomp and libomp wait for ever
+// team of one it just ends.
+// threads: 2
+// reference: no
+// reason: libgomp and libomp wait for ever
+// sanitized: no
 #include <pthread.h>
 #include <signal.h>
 #include <sys/resource.h>

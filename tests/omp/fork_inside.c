@@ -1,6 +1,7 @@
 // A member of a region forks while the others are at work: its child opens regions of its own.
 // reference: gcc
 // reason: libomp's children get no nested regions
+// sanitized: address
 #include <omp.h>
 #include <stdio.h>
 #include <sys/wait.h>

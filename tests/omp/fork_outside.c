@@ -1,6 +1,7 @@
 // Children of fork use OpenMP at once, though the parent's threads were at work a moment ago.
 // reference: no
 // reason: libgomp's children wait for threads they do not have, regions in libomp's are serial
+// sanitized: address
 #include <omp.h>
 #include <stdio.h>
 #include <sys/wait.h>

@@ -2,6 +2,7 @@
 // work: each child uses OpenMP.
 // reference: no
 // reason: libgomp's children hang, libomp's take locks that others held
+// sanitized: address
 #include <omp.h>
 #include <pthread.h>
 #include <stdatomic.h>

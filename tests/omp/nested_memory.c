@@ -1,6 +1,7 @@
 // A hundred thousand nested regions leave no memory behind, whatever their sizes.
 // reference: no
 // reason: libgomp starts and ends a thread for each member of a nested region: it takes minutes
+// sanitized: no
 #include "expect.h"
 
 static void regions(int outer, int count) {

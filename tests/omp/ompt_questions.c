@@ -105,7 +105,8 @@ static void ancestors_are_known(void) {
     must_be("a task above that", task_of(2, NULL, NULL), 0);
 #pragma omp parallel num_threads(2)
     {
-      must_be("the inner region", region_of(0, &size) != outer && size == 2, 1);
+      int inner = 0;
+      must_be("the inner region", region_of(0, &inner) != outer && inner == 2, 1);
       must_be("the outer region, from within", region_of(1, NULL), outer);
       must_be("its member's task", task_of(1, NULL, NULL), own);
     }

@@ -16,6 +16,8 @@ Comments among the first lines of a source may say, each on a line of its own:
     // ours: named both                how the library takes the runtime's place, a run for each:
     //                                 preloaded (the default); named: found in the library's folder
     //                                 of libgomp.so.1 and libomp.so.5; or both
+    // sanitized: no                   not with a library built with sanitizers; address: only with
+    //                                 AddressSanitizer's
     // ours: linked                    it is what -fopenmp links, and nothing else is said
     // reason: ...                     why there is an exception
 """
@@ -30,7 +32,10 @@ SUFFIXES = (".c", ".cc", ".f90")
 HEAD_LINES = 25
 WHOSE = ("same", "other")
 DIRECTIVE = re.compile(r"^\s*(?://|!)\s*(compilers|threads|env|flags|limit|reference|header|object"
-                       r"|library|ours|scheduler):\s*(.*?)\s*$")
+                       r"|library|ours|scheduler|sanitized):\s*(.*?)\s*$")
+# One that was run into a sentence, as formatters do.
+LOST = re.compile(r"(?://|!).*\S\s+(?:(?:threads|limit): \d|reference: (?:no|gcc|clang)"
+                  r"|compilers: (?:gcc|clang)|flags: -|sanitized: )")
 
 
 @dataclass
@@ -42,6 +47,7 @@ class Program:
     flags: list[str] = field(default_factory=list)
     limit: float = TIME_LIMIT_SECONDS
     only_under_roost: bool = False
+    sanitized: tuple[str, ...] = ("address", "thread")
     reference: list[str] = field(default_factory=list)  # empty: all
     headers: list[str] = field(default_factory=list)
     objects: list[tuple[Path, str]] = field(default_factory=list)
@@ -66,6 +72,8 @@ def read(source: Path) -> Program:
     lines = source.read_text(encoding="utf-8", errors="replace").splitlines()[:HEAD_LINES]
     for line in lines:
         found = DIRECTIVE.match(line)
+        if LOST.match(line):
+            raise SystemExit(f"omp: {source.name} has a line that says two things: {line.strip()}")
         if not found:
             continue
         try:
@@ -90,6 +98,8 @@ def understand(program: Program, what: str, words: list[str]) -> None:
         if words != ["roost"]:
             raise ValueError(words)
         program.only_under_roost = True
+    elif what == "sanitized":
+        program.sanitized = () if one_of(words[0], "no", "address") == "no" else ("address",)
     elif what == "reference":
         program.reference = words
     elif what == "ours":

@@ -1,5 +1,7 @@
 // fork inside a region: the child, which is that member alone, may do what needs no other thread
 // and leave by _exit or exec; the parent's region goes on.
+// sanitized: address
+// reason: ThreadSanitizer knows no threads after a fork
 #include <sys/wait.h>
 
 #include "expect.h"

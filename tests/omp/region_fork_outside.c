@@ -2,6 +2,7 @@
 // once, and children of children.
 // reference: no
 // reason: libgomp waits for ever for the threads that the child does not have; libomp forgets its
+// sanitized: address
 // settings there, and hangs when several threads fork
 #include <pthread.h>
 #include <sys/wait.h>

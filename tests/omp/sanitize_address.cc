@@ -7,6 +7,7 @@
 // threads: 2 7
 // reference: gcc
 // reason: a sanitizer's own library has to be the first
+// sanitized: no
 #include "expect.h"
 
 static const int kBytes = 2000;

@@ -6,6 +6,7 @@
 // threads: 2 7
 // reference: no
 // reason: libgomp tells ThreadSanitizer nothing
+// sanitized: no
 #include "expect.h"
 
 // Plain variables throughout: TSan looks at these.

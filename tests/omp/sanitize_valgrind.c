@@ -5,6 +5,7 @@
 // threads: 2
 // reference: no
 // reason: it is about light threads; valgrind may not understand newer debugging information
+// sanitized: no
 #include "light.h"
 
 static int deep(int n, const char* above) {

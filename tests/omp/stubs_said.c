@@ -1,5 +1,9 @@
 // An entry point that the library does not know says its name, and ends the process: no silence,
-// and no wrong result. compilers: gcc threads: 2 reference: no flags: -ldl
+// and no wrong result.
+// compilers: gcc
+// threads: 2
+// reference: no
+// flags: -ldl
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <signal.h>

@@ -1,6 +1,8 @@
 // With ROOST_OMP_LEVELS=2, members of two levels of regions have OS threads of their own, whatever
 // their number: they may wait for each other by what POSIX has, and by spinning.
 // env: ROOST_OMP_LEVELS=2
+// sanitized: address
+// reason: it takes minutes with ThreadSanitizer
 #include <pthread.h>
 #include <sched.h>
 

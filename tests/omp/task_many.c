@@ -1,5 +1,7 @@
 // A hundred thousand tasks: of one producer with all others at the barrier, of all members, of
 // tasks; and memory does not grow with the rounds.
+// sanitized: no
+// reason: it counts memory, of which a sanitizer takes more
 #include <stdio.h>
 #include <sys/resource.h>
 

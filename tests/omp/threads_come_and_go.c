@@ -2,6 +2,7 @@
 // stays behind.
 // reference: clang
 // reason: libgomp starts and ends a pool of threads for each of them: it takes too long
+// sanitized: no
 #include <pthread.h>
 
 #include "expect.h"

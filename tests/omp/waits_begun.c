@@ -1,6 +1,8 @@
 // Members that have all begun wait for each other by other means than OpenMP's: those that share an
 // OS thread go on all the same, although nobody can be given their parts any more. Each way of
 // waiting in a region of its own, since from the second time on members may get OS threads.
+// sanitized: no
+// reason: it spins, and takes minutes with ThreadSanitizer
 #include <poll.h>
 #include <pthread.h>
 #include <sched.h>
