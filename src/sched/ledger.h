@@ -427,9 +427,9 @@ class Ledger : public ThreadSearch<W, Os> {
     Nanoseconds waited = context.now - t_.threads[next].ready_ns;
     Search search{core, waited + std::max(waited / 2, kLongWait), false, false,
                   only_of(left, next)};
-    return seat(core, next, from_neighbours(core, [&](CoreIndex from, std::uint32_t more) {
-                  return more < 2 ? kNoThread : take_oldest(context, search, from);
-                }));
+    return let_in(core, next, from_neighbours(core, [&](CoreIndex from, std::uint32_t more) {
+                    return more < 2 ? kNoThread : take_oldest(context, search, from);
+                  }));
   }
 
   // A core in whose queue threads of `process` wait while it serves others, if the policy would not
@@ -465,12 +465,12 @@ class Ledger : public ThreadSearch<W, Os> {
     Nanoseconds waited = context.now - t_.threads[next].ready_ns;
     if (end_visit(left)) return next;
     ProcessIndex own = only_of(left, next);
-    return seat(core, next, from_neighbours(core, [&](CoreIndex from, std::uint32_t more) {
-                  Nanoseconds least = more < 3 ? much_longer : age;
-                  Search search{core, std::max(least, waited + waited / 2), true};
-                  (more < 3 ? search.only : search.turn_of) = own;
-                  return take_from(context, search, from);
-                }));
+    return let_in(core, next, from_neighbours(core, [&](CoreIndex from, std::uint32_t more) {
+                    Nanoseconds least = more < 3 ? much_longer : age;
+                    Search search{core, std::max(least, waited + waited / 2), true};
+                    (more < 3 ? search.only : search.turn_of) = own;
+                    return take_from(context, search, from);
+                  }));
   }
 
   ProcessIndex only_of(const Record& left, ThreadIndex next) const {
@@ -479,7 +479,7 @@ class Ledger : public ThreadSearch<W, Os> {
   }
 
   // `guest`, if there is one, has the turn of `next`, which was taken from the queue of `core`.
-  ThreadIndex seat(CoreIndex core, ThreadIndex next, ThreadIndex guest) {
+  ThreadIndex let_in(CoreIndex core, ThreadIndex next, ThreadIndex guest) {
     if (guest == kNoThread) return next;
     t_.threads[guest].guest.store(1, std::memory_order_relaxed);
     requeue_front(core, next);

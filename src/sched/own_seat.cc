@@ -6,7 +6,7 @@
 namespace roost {
 namespace {
 
-Rank own_rank;
+constinit Rank own_rank;
 
 // Who yields. Several threads do once another one than the first has.
 constexpr ThreadIndex kSeveral = kNoThread - 1;
@@ -34,7 +34,7 @@ bool yields_alone() {
   if (first == kNoThread &&
       yielder.compare_exchange_strong(first, self.index, std::memory_order_relaxed))
     return true;
-  yielder.store(kSeveral, std::memory_order_relaxed);
+  if (first != kSeveral) yielder.store(kSeveral, std::memory_order_relaxed);
   return false;
 }
 

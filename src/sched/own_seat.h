@@ -1,5 +1,5 @@
-// The seat of the calling process, if it is a rank. Part of the runtime (runtime.cc); nobody else
-// calls these, but for runtime_is_rank().
+// The seat of this process, if it is a rank. Part of the runtime (runtime.cc), which is told so by
+// runtime_is_rank(); nobody else calls these.
 #pragma once
 
 #include "sched/runtime.h"
