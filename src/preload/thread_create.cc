@@ -2,6 +2,7 @@
 #include "preload/thread_create.h"
 
 #include <errno.h>
+#include <gnu/libc-version.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -209,6 +210,21 @@ void* kernel_thread(void* data) {
   }
 }
 
+// Whether another library has its own code around every thread (AddressSanitizer): that code runs
+// before and after Roost knows the thread, and waits unseen.
+bool others_begin_threads() {
+  dl_find_object libc, creator;
+  return find_object(reinterpret_cast<const void*>(gnu_get_libc_version), libc) &&
+         find_object(reinterpret_cast<const void*>(real::pthread_create.get()), creator) &&
+         creator.dlfo_map_start != libc.dlfo_map_start;
+}
+
+void look_who_begins_threads() {
+  static constinit std::atomic<bool> done{false};
+  if (done.exchange(true, std::memory_order_relaxed)) return;
+  if (others_begin_threads()) futexes_may_wait_unseen();
+}
+
 int create_kernel_thread(pthread_t* handle, const pthread_attr_t* attr, Thread* t) {
   // libc's thread is always joinable: whether the program's is detached may change with reuse.
   pthread_attr_t copy;
@@ -263,6 +279,7 @@ int create_thread(pthread_t* handle, const pthread_attr_t* attr, void* (*start)(
   if (!runtime_active() || inside_roost())
     return real::pthread_create(handle, attr, start, argument);
   resolve_libc_functions();
+  look_who_begins_threads();
   if (!runtime_restricted()) keeper_ensure();
   trap_before_thread();
   blas_before_thread();

@@ -60,3 +60,77 @@ def test_a_program_without_inline_calls_traps_nothing(world: World):
     outcome = world.run(world.program("sync_mix", 4, 40), instance, "--stats")
     require_success(outcome, "sync_mix")
     require(b"traps 0" in outcome.stderr, text(outcome.stderr))
+
+
+# Has its own code around every thread, as AddressSanitizer has, in which the thread waits.
+BEGINS_THREADS = r"""
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <limits.h>
+#include <linux/futex.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+
+static int gate;
+static long futex(int operation, int value) {
+  long result;
+  register long timeout __asm__("r10") = 0;
+  __asm__ volatile("syscall" : "=a"(result)
+                   : "a"(SYS_futex), "D"(&gate), "S"(operation), "d"(value), "r"(timeout)
+                   : "rcx", "r11", "memory");
+  return result;
+}
+struct Start {
+  void* (*start)(void*);
+  void* argument;
+};
+static void* begin(void* data) {
+  struct Start own = *(struct Start*)data;
+  free(data);
+  while (__atomic_load_n(&gate, __ATOMIC_ACQUIRE) == 0) futex(FUTEX_WAIT_PRIVATE, 0);
+  return own.start(own.argument);
+}
+int pthread_create(pthread_t* thread, const pthread_attr_t* attributes, void* (*start)(void*),
+                   void* argument) {
+  int (*next)(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*);
+  *(void**)&next = dlsym(RTLD_NEXT, "pthread_create");
+  struct Start* own = malloc(sizeof *own);
+  *own = (struct Start){start, argument};
+  return next(thread, attributes, begin, own);
+}
+void open_gate(void) {
+  __atomic_store_n(&gate, 1, __ATOMIC_RELEASE);
+  futex(FUTEX_WAKE_PRIVATE, INT_MAX);
+}
+"""
+WAITS_AT_THE_GATE = """
+#include <pthread.h>
+#include <unistd.h>
+void open_gate(void);
+static void* nothing(void* unused) { return unused; }
+int main(void) {
+  pthread_t threads[2];
+  for (int i = 0; i < 2; ++i) pthread_create(&threads[i], NULL, nothing, NULL);
+  usleep(100000);
+  open_gate();
+  for (int i = 0; i < 2; ++i) pthread_join(threads[i], NULL);
+  return 5;
+}
+"""
+
+
+def test_threads_that_another_library_begins_are_woken(world: World):
+    """They wait before Roost knows them, so in the kernel alone."""
+    if platform.machine() != "x86_64":
+        raise Skip("the library is for x86-64")
+    library, program = world.directory / "libbegins.so", world.directory / "gate"
+    for source, more in ((BEGINS_THREADS, ["-shared", "-fPIC", "-o", library]),
+                         (WAITS_AT_THE_GATE, ["-o", program, library])):
+        file = world.directory / "source.c"
+        file.write_text(source)
+        require_success(world.run_plain(["gcc", "-O2", str(file), *map(str, more)]), "gcc")
+    instance = world.roost.new_instance("trap")
+    outcome = world.run([str(program)], instance)
+    require(outcome.status == 5, f"{outcome.verdict()}\n{text(outcome.stderr)}")
+    world.require_gone(instance)
