@@ -109,8 +109,11 @@ class Mix:
     def _stress(self, chance: random.Random) -> Job:
         kind = chance.choice(("pthread", "mutex", "sem", "futex", "poll", "epoll", "pipe", "sock",
                               "fork", "vfork", "sigsuspend"))
-        return Job(["stress-ng", f"--{kind}", str(chance.randint(1, 3)), "--timeout", "2", "--verify",
-                    "--quiet"], may_stop=False)
+        # Else two at a time would want the same ports. Below those that the kernel gives out.
+        port = str(chance.randrange(10000, 32000, 64))
+        ports = [f"--{kind}-port", port] if kind in ("sock", "epoll") else []
+        return Job(["stress-ng", f"--{kind}", str(chance.randint(1, 3)), *ports, "--timeout", "2",
+                    "--verify", "--quiet"], may_stop=False)
 
     def _victim(self, chance: random.Random) -> Job:
         argv = chance.choice((
