@@ -61,10 +61,16 @@ bool bytes(const char* text, std::size_t unit, std::size_t& value) {
   return true;
 }
 
+namespace {
+
+constexpr std::int64_t kForEver = 0x7fff'ffff'ffff'ffff;
+bool is_for_ever(Cursor& cursor) { return cursor.name("infinite") || cursor.name("infinity"); }
+
+}  // namespace
+
 bool duration(const char* text, std::int64_t& nanoseconds) {
-  constexpr std::int64_t kForEver = 0x7fff'ffff'ffff'ffff;
   Cursor cursor(text);
-  if (cursor.name("infinite") || cursor.name("infinity")) {
+  if (is_for_ever(cursor)) {
     if (!cursor.ended()) return false;
     nanoseconds = kForEver;
     return true;
@@ -85,10 +91,9 @@ bool duration(const char* text, std::int64_t& nanoseconds) {
 }
 
 bool turns(const char* text, std::int64_t& value) {
-  constexpr std::int64_t kForEver = 0x7fff'ffff'ffff'ffff;
   Cursor cursor(text);
   std::int64_t number = kForEver;
-  if (!cursor.name("infinite") && !cursor.name("infinity")) {
+  if (!is_for_ever(cursor)) {
     if (!cursor.number(number) || number < 0) return false;
     std::int64_t factor = 1;
     for (char unit : {'k', 'M', 'G', 'T'}) {

@@ -219,12 +219,6 @@ bool others_begin_threads() {
          creator.dlfo_map_start != libc.dlfo_map_start;
 }
 
-void look_who_begins_threads() {
-  static constinit std::atomic<bool> done{false};
-  if (done.exchange(true, std::memory_order_relaxed)) return;
-  if (others_begin_threads()) futexes_may_wait_unseen();
-}
-
 int create_kernel_thread(pthread_t* handle, const pthread_attr_t* attr, Thread* t) {
   // libc's thread is always joinable: whether the program's is detached may change with reuse.
   pthread_attr_t copy;
@@ -279,7 +273,6 @@ int create_thread(pthread_t* handle, const pthread_attr_t* attr, void* (*start)(
   if (!runtime_active() || inside_roost())
     return real::pthread_create(handle, attr, start, argument);
   resolve_libc_functions();
-  look_who_begins_threads();
   if (!runtime_restricted()) keeper_ensure();
   trap_before_thread();
   blas_before_thread();
@@ -342,6 +335,7 @@ bool thread_ends_past_libc() {
 
 void threads_start() {
   create_end_key();
+  if (others_begin_threads()) futexes_may_wait_unseen();
   adopt_thread();
 }
 
