@@ -140,9 +140,12 @@ bool finish(Thread* t, void* result) {
   threads_lock.acquire();
   bool stays =
       !t->detached && !t->cancel_requested.load(std::memory_order_relaxed) && cache_has_room();
+  bool was_last = false;
   if (stays) {
     t->result = result;
     cache_finished(t);
+    // Before anybody can join it: who ends next must know whether it is the last.
+    was_last = thread_finished();
     // [lot-1] before the look at joiners.
     t->phase.store(Phase::finished, std::memory_order_seq_cst);
   }
@@ -154,7 +157,7 @@ bool finish(Thread* t, void* result) {
   }
   discard_own_signals();
   wake_joiners(t);
-  if (thread_finished()) {
+  if (was_last) {
     apply_inherited(before);  // the program's exit handlers may be sent signals
     trap_thread_resumes();
     exit(0);
