@@ -91,6 +91,16 @@ class WaitTime {
   Nanoseconds start_ = os::now();
 };
 
+// A call with the core that a signal would end with a part of its result, whatever its handlers'
+// SA_RESTART: the watchdog's own does not.
+template <class Call>
+auto undisturbed(const Call& call) {
+  WithoutNudges guard;
+  return call();
+}
+// Where the kernel looks at signals after so many bytes.
+inline constexpr std::size_t kBytesUndisturbed = 256;
+
 // A call on `fd` without the core. If the descriptor turns out not to wait, that is news.
 template <class Call>
 auto wait_on(int fd, const Call& call, const char* name = __builtin_FUNCTION()) {
@@ -110,7 +120,7 @@ auto call_or_wait(int fd, const Waits& waits, const Call& call, bool sending = f
                   const char* name = __builtin_FUNCTION()) {
   if (!can_park()) return call();
   if (waits()) return wait_on(fd, call, name);
-  auto result = call();
+  auto result = undisturbed(call);
   check_core(fd, sending);
   return result;
 }

@@ -228,7 +228,7 @@ ROOST_EXPORT ssize_t writev(int fd, const iovec* parts, int count) {
 // With a position these are for files, which do not wait; without one they are readv and writev.
 ROOST_EXPORT ssize_t preadv2(int fd, const iovec* parts, int count, off64_t at, int flags) {
   auto call = [&] { return real_preadv2(fd, parts, count, at, flags); };
-  if (at != -1 || flags & RWF_NOWAIT) return call();
+  if (at != -1 || flags & RWF_NOWAIT) return undisturbed(call);
   return call_or_wait(
       fd, [&] { return may_wait(fd, POLLIN); }, call);
 }
@@ -267,11 +267,13 @@ ROOST_ALSO(ssize_t, sendfile64, sendfile, int, int, off_t*, size_t) noexcept;
 // Waits only while the kernel has gathered no entropy yet.
 ROOST_EXPORT ssize_t getrandom(void* buffer, size_t bytes, unsigned flags) {
   auto call = [&] { return real_getrandom(buffer, bytes, flags); };
-  if (flags & GRND_NONBLOCK) return call();
+  if (flags & GRND_NONBLOCK) return undisturbed(call);
   return attempt_or_wait_cancellable(
       [&] {
-        long result = os::raw_syscall(SYS_getrandom, os::arg(buffer), static_cast<long>(bytes),
-                                      flags | GRND_NONBLOCK);
+        long result = undisturbed([&] {
+          return os::raw_syscall(SYS_getrandom, os::arg(buffer), static_cast<long>(bytes),
+                                 flags | GRND_NONBLOCK);
+        });
         return result == -EAGAIN ? kWouldWait : result;
       },
       call);

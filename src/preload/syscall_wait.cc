@@ -105,4 +105,29 @@ bool syscall_may_wait(long number, const SyscallArguments& x) {
   }
 }
 
+bool syscall_may_end_early(long number) {
+  switch (number) {
+    case SYS_read:
+    case SYS_readv:
+    case SYS_pread64:
+    case SYS_preadv:
+    case SYS_preadv2:
+    case SYS_write:
+    case SYS_writev:
+    case SYS_sendto:
+    case SYS_sendmsg:
+    case SYS_sendmmsg:
+    case SYS_sendfile:
+    case SYS_splice:
+    case SYS_tee:
+    case SYS_vmsplice:
+    case SYS_copy_file_range:
+    case SYS_getrandom:
+    case SYS_fallocate:
+      return true;
+    default:
+      return false;
+  }
+}
+
 }  // namespace roost

@@ -14,19 +14,13 @@ inline bool may_be_asked(const ThreadRecord<RealWorld>& record, CoreIndex core, 
 }
 
 // Sends `signal` to the thread if it may be asked and does not block the signal. True if it was
-// sent; record.nudged is 0 again once it has arrived.
-//
-// [nudge-1] It must not interrupt a call of the program's: a thread that leaves its core, or is at
-// large no more, to wait sees that a signal is on its way and lets it pass first, or we see that it
-// has left.
+// sent; record.nudge.is_coming() until it has arrived. It interrupts no call that waits without a
+// core [nudge-1], nor one that is made undisturbed [nudge-2].
 inline bool ask_owner(ThreadRecord<RealWorld>& record, CoreIndex core, int pid, int tid,
                       int signal) {
-  if (signal == 0 || os::signal_blocked(pid, tid, signal)) return false;
-  record.nudged.store(1, std::memory_order_seq_cst);
-  RealWorld::fence();
-  if (may_be_asked(record, core, pid, tid) && os::tgkill(pid, tid, signal) == 0) return true;
-  record.nudged.store(0, std::memory_order_relaxed);
-  return false;
+  return signal != 0 && !os::signal_blocked(pid, tid, signal) &&
+         record.nudge.ask([&] { return may_be_asked(record, core, pid, tid); },
+                          [&] { return os::tgkill(pid, tid, signal) == 0; });
 }
 
 }  // namespace roost

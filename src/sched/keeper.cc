@@ -140,7 +140,7 @@ class Hands {
   std::uint32_t waits_found() const {
     return s_.header->waits_found.load(std::memory_order_relaxed);
   }
-  bool answered(CoreIndex) const { return record().nudged.load(std::memory_order_relaxed) == 0; }
+  bool answered(CoreIndex) const { return !record().nudge.is_coming(); }
 
   // Killed before it woke the thread, a granter leaves it asleep.
   bool wake(CoreIndex) { return os::futex_wake(&record().state, 1, os::FutexScope::shared) > 0; }

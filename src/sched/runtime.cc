@@ -90,18 +90,25 @@ void loosen_if_idle(CoreIndex left) {
   }
 }
 
+// Waits for a signal that is on its way; for one that does not come (its sender died) not for long.
+class NudgeWait {
+ public:
+  bool operator()() {
+    constexpr Nanoseconds kLongest = 20'000'000;
+    Nanoseconds now = os::now();
+    if (end_ == 0) end_ = now + kLongest;
+    if (now >= end_) return false;
+    os::yield();
+    return true;
+  }
+
+ private:
+  Nanoseconds end_ = 0;
+};
+
 // Before a wait that a signal ends early, with the core given away: the watchdog's own signal, if
-// it is on its way, comes first [nudge-1]. One that does not come (its sender died) is not waited
-// for.
-void let_nudge_pass() {
-  constexpr Nanoseconds kLongest = 5'000'000;
-  RealWorld::fence();
-  auto& nudged = self.record->nudged;
-  if (__builtin_expect(nudged.load(std::memory_order_seq_cst) == 0, 1)) return;
-  Nanoseconds end = os::now() + kLongest;
-  while (nudged.load(std::memory_order_relaxed) != 0 && os::now() < end) os::yield();
-  nudged.store(0, std::memory_order_relaxed);
-}
+// it is on its way, comes first [nudge-1].
+void let_nudge_pass() { self.record->nudge.let_pass(NudgeWait{}); }
 
 // From READY without a core to RUNNING.
 void acquire_core() {
@@ -446,6 +453,10 @@ static void end_wait_inside_libc() {
   if (__builtin_expect(!self.waits_inside_libc, 1)) return;
   self.waits_inside_libc = false;
   waiters_inside_libc.fetch_sub(1, std::memory_order_relaxed);
+}
+
+WithoutNudges::WithoutNudges() {
+  if (self.record && self.record->nudge.refuse(NudgeWait{})) refusing_ = &self.record->nudge;
 }
 
 void enter_external() {

@@ -78,9 +78,25 @@ void runtime_after_fork();
 
 // The watchdog's signal has reached the calling thread.
 inline void nudge_arrived() {
-  if (self.record) self.record->nudged.store(0, std::memory_order_relaxed);
+  if (self.record) self.record->nudge.arrived();
   trace::record({.kind = trace::Kind::nudged});
 }
+
+// While it lives, the watchdog does not ask the calling thread by its signal, which would end some
+// system calls with a part of their result [nudge-2]. Nestable, in handlers too; one that is left
+// by a jump holds until the thread's next wait.
+class WithoutNudges {
+ public:
+  WithoutNudges();
+  ~WithoutNudges() {
+    if (refusing_) refusing_->accept();
+  }
+  WithoutNudges(const WithoutNudges&) = delete;
+  WithoutNudges& operator=(const WithoutNudges&) = delete;
+
+ private:
+  NudgeWord<RealWorld>* refusing_ = nullptr;
+};
 
 // Before exec, and to undo it if exec fails. [managed]
 void runtime_before_exec();

@@ -14,6 +14,7 @@
 
 #include "base/types.h"
 #include "base/world.h"
+#include "segment/nudge_word.h"
 #include "segment/party.h"
 
 namespace roost {
@@ -69,9 +70,8 @@ struct alignas(kCoreStride) ThreadRecord {
   std::uint64_t ready_ns;  // when it last became READY: order for a rebuild, age for the watchdog
   ThreadCounters counters;
   typename W::template atomic<std::uint32_t>
-      hand_permit;  // of roost_unblock (preload/public_api.cc)
-  // A signal of the watchdog's may be on its way to the thread (sched/keeper.cc).
-  typename W::template atomic<std::uint32_t> nudged;
+      hand_permit;                // of roost_unblock (preload/public_api.cc)
+  NudgeWord<W> nudge;             // whether the watchdog's signal is on its way (sched/ask_owner.h)
   std::uint64_t policy_words[4];  // the policy's state per thread
   // Where in its own process the words lie that it waits for (sched/wait_words.h); 0: not known.
   std::uint64_t wait_words;

@@ -62,6 +62,17 @@ def test_a_program_without_inline_calls_traps_nothing(world: World):
     require(b"traps 0" in outcome.stderr, text(outcome.stderr))
 
 
+def test_inline_calls_are_whole(world: World):
+    """The watchdog's signal does not end them with a part of their result."""
+    if not kernel_dispatches(world):
+        raise Skip("this kernel does not dispatch system calls")
+    instance = world.roost.new_instance("trap")
+    outcome = world.run(world.program("whole_calls", "@inline", folder="posix"), instance,
+                        "--cores", "1", "--trap", "on")
+    require_success(outcome, "whole_calls")
+    world.require_gone(instance)
+
+
 # Has its own code around every thread, as AddressSanitizer has, in which the thread waits.
 BEGINS_THREADS = r"""
 #define _GNU_SOURCE
