@@ -11,7 +11,7 @@ from pathlib import Path
 
 from . import omp_sides, render
 from .cases import Place
-from .model import Agreement, Case, Result
+from .model import ADAPT, Agreement, Case, Result, Variant
 
 SOURCE = Path(__file__).resolve().parents[1] / "programs/blas_shapes.c"
 LIBRARIES = ("openblas-openmp", "blis-openmp")
@@ -52,8 +52,10 @@ def _case(place: Place, library: Path, rivals: dict, blas: str, routine: str, ou
                 place.seconds)
 
     environment = {"LD_LIBRARY_PATH": str(library_folder(blas)), "BLIS_NUM_THREADS": str(inner)}
+    adapt = Variant(ADAPT, command(*place.under_roost("--omp", "roost", "--blas", "adapt")),
+                    environment)
     return Case(f"shapes/{blas.removesuffix('-openmp')}/{routine}/{outer}x{inner}", "GFLOP/s",
-                omp_sides.sides(place, library, command, environment, rivals),
+                (*omp_sides.sides(place, library, command, environment, rivals), adapt),
                 agreement=Agreement(f"shapes/{routine}", TOLERANCE))
 
 

@@ -9,12 +9,12 @@ from pathlib import Path
 
 from . import render
 from .cases import Place
-from .model import LINUX, LOSS, ROOST, Result, Variant
+from .model import ADAPT, LINUX, LOSS, ROOST, Result, Variant
 
 HOST, PRELOAD = "roost run --omp host", "LD_PRELOAD"
 PASSIVE = {"OMP_WAIT_POLICY": "passive"}
 RIVALS = {"passive": PASSIVE, "active": {"OMP_WAIT_POLICY": "active"}}
-OURS = (HOST, ROOST, PRELOAD)
+OURS = (HOST, ROOST, PRELOAD, ADAPT)
 
 
 def sides(place: Place, library: Path, command: Callable[..., tuple[str, ...]],

@@ -95,7 +95,8 @@ bool Cut::read_shared(const Piece* pieces) {
   n_ends_ = first.range_n;
   if (!are_ends(n_ends_, n_)) return false;
   columns_ = n_ends_[n_];
-  depth_ = arguments.k;
+  // Of a symmetric matrix k was never set: what was on the stack is there.
+  depth_ = routine_ == Routine::symmetric ? 0 : arguments.k;
   has_depth_ = is_side(depth_);
   if (is_rank_k) {
     rows_ = columns_;
@@ -109,8 +110,7 @@ bool Cut::read_shared(const Piece* pieces) {
   if (!is_side(arguments.m) || !is_side(arguments.n)) return false;
   whole_m_ = arguments.m;
   whole_n_ = arguments.n;
-  // Of a symmetric matrix, on either side, one of the two is the depth, and k was never set. If it
-  // looks like a depth by chance, that does no harm.
+  // Of a symmetric matrix, on either side, one of the two is the depth.
   if (!has_depth_) depth_ = std::max(whole_m_, whole_n_);
   return true;
 }

@@ -194,18 +194,20 @@ TEST(Cut, of_a_symmetric_matrix_a_side_is_the_depth) {
   ASSERT_TRUE(cut.read(Routine::product, call.list.data(), 4));
   EXPECT_TRUE(cut.has_depth());
   std::uint64_t of_a_product = cut.key(1);
-  call.arguments.k = 140'000'000'000;
-  ASSERT_TRUE(cut.read(Routine::product, call.list.data(), 4));
-  EXPECT_FALSE(cut.has_depth());
-  EXPECT_EQ(cut.depth(), 30);
+  ASSERT_TRUE(cut.read(Routine::symmetric, call.list.data(), 4));
   std::uint64_t key = cut.key(1);
   EXPECT_NE(key, of_a_product);
-  call.arguments.k = -7;
-  ASSERT_TRUE(cut.read(Routine::product, call.list.data(), 4));
-  EXPECT_EQ(cut.key(1), key);
+  for (long k : {0L, 5L, 30L, -7L, 140'000'000'000L}) {
+    call.arguments.k = k;
+    ASSERT_TRUE(cut.read(Routine::symmetric, call.list.data(), 4));
+    EXPECT_FALSE(cut.has_depth());
+    EXPECT_EQ(cut.depth(), 30);
+    EXPECT_TRUE(cut.can_be(1, kRoom));
+    EXPECT_EQ(cut.key(1), key);
+  }
   // What it reads may be longer than what its pieces write.
   call.arguments.n = 500;
-  ASSERT_TRUE(cut.read(Routine::product, call.list.data(), 4));
+  ASSERT_TRUE(cut.read(Routine::symmetric, call.list.data(), 4));
   EXPECT_EQ(cut.longest(), 500);
   EXPECT_NE(cut.key(1), key);
 }
@@ -218,15 +220,18 @@ TEST(Routine, is_told_by_the_names_about_its_code) {
   for (const char* name : {"dtrsv_NLN", "dsyr2k_UN", "dgemm_thread_nt", "dtrsm_LNUUX"})
     EXPECT_EQ(of_routine(name), Routine::other) << name;
   EXPECT_EQ(of_caller("csyrk_thread_UN"), Routine::rank_k);
-  for (const char* name : {"dgemm_thread_nt", "ssymm_thread_RU", "zhemm_thread_LL"})
-    EXPECT_EQ(of_caller(name), Routine::product) << name;
+  EXPECT_EQ(of_caller("dgemm_thread_nt"), Routine::product);
+  for (const char* name : {"ssymm_thread_RU", "zhemm_thread_LL"})
+    EXPECT_EQ(of_caller(name), Routine::symmetric) << name;
   for (const char* name : {"dgemv_thread_n", "gemm_thread_n", "xgemm_thread_nn", "zherk_thread_UN",
                            "dgemm_thread_nnn", "dgetrf_parallel", "cgemm3m_thread_nn"}) {
     EXPECT_EQ(of_caller(name), Routine::other) << name;
   }
   // In a static function, on either side of the exported one.
   EXPECT_EQ(routine_named({nullptr, nullptr, "dgemm_thread_nt", "x"}), Routine::product);
-  EXPECT_EQ(routine_named({nullptr, nullptr, "x", "dsymm_thread_LU"}), Routine::product);
+  EXPECT_EQ(routine_named({nullptr, nullptr, "x", "dsymm_thread_LU"}), Routine::symmetric);
+  EXPECT_EQ(routine_named({nullptr, nullptr, "dgemm_thread_tt", "dsymm_thread_LU"}),
+            Routine::symmetric);
   EXPECT_EQ(routine_named({nullptr, nullptr, "x", "dsyrk_thread_UN"}), Routine::other);
   EXPECT_EQ(routine_named({}), Routine::other);
 }

@@ -17,8 +17,10 @@ bool is(const char* name, const char* routine, std::size_t letters) {
   return strncmp(name + 1, routine, length) == 0 && strlen(name + 1 + length) == letters;
 }
 
-bool is_product(const char* name) {
-  return is(name, "gemm_thread_", 2) || is(name, "symm_thread_", 2) || is(name, "hemm_thread_", 2);
+Routine product_named(const char* name) {
+  if (is(name, "gemm_thread_", 2)) return Routine::product;
+  bool symmetric = is(name, "symm_thread_", 2) || is(name, "hemm_thread_", 2);
+  return symmetric ? Routine::symmetric : Routine::other;
 }
 
 }  // namespace
@@ -29,9 +31,9 @@ Routine routine_named(const Names& names) {
     return solves ? Routine::triangular : Routine::other;
   }
   if (is(names.caller, "syrk_thread_", 2)) return Routine::rank_k;
-  bool product = names.caller ? is_product(names.caller)
-                              : is_product(names.before) || is_product(names.behind);
-  return product ? Routine::product : Routine::other;
+  if (names.caller) return product_named(names.caller);
+  Routine behind = product_named(names.behind);
+  return behind == Routine::other ? product_named(names.before) : behind;
 }
 
 }  // namespace roost::blas

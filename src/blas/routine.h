@@ -8,7 +8,8 @@ namespace roost::blas {
 enum class Routine : std::uint8_t {
   unknown,  // not looked at yet
   other,
-  product,     // gemm, symm, hemm
+  product,     // gemm
+  symmetric,   // symm, hemm
   rank_k,      // syrk
   triangular,  // trsm, trmm
 };
@@ -23,8 +24,9 @@ struct Names {
 };
 
 // What a product has done by each piece is a static function, and what cuts the call another one or
-// inlined into the exported one, which lies in front of them or behind (driver/level3/
-// level3_thread.c). A rank-k update is cut by the exported one (level3_syrk_threaded.c).
+// inlined into the exported one, which is the last in its file (driver/level3/level3_thread.c); if
+// what lies behind is no product, a compiler has put it in front. A rank-k update is cut by the
+// exported one (level3_syrk_threaded.c).
 Routine routine_named(const Names& names);
 
 }  // namespace roost::blas

@@ -206,7 +206,7 @@ void* adapt(void*) {
 
 void blas_configure(BlasMode mode, bool all_trials) {
   wanted = mode == BlasMode::adapt;
-  blas_width_configure(mode != BlasMode::keep, all_trials);
+  blas_width_configure(mode, all_trials);
 }
 
 void blas_before_thread() {

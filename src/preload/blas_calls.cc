@@ -166,9 +166,11 @@ bool run_as_crew(void* context, blas::Piece* pieces, unsigned n) {
 
 using Verdict = blas::Verdicts::Verdict;
 
-// Whether the call may be cut into `fewer` pieces: nobody can tell from its results.
+// Whether the call may be cut into `fewer` pieces: nobody can tell from its results, or that is no
+// matter.
 Verdict verdict_on(const blas::Cut& cut, blas::Piece* pieces, unsigned fewer, Way& way) {
   if (!cut.can_be(fewer, way.library.bytes_of_second(way.layout))) return Verdict::stays;
+  if (blas_bits_may_differ()) return Verdict::same;
   std::uint64_t key = cut.key(fewer);
   bool all = blas_makes_all_trials();
   blas::Verdicts::Answer answer = verdicts.ask(key, all || trial_time.is_left());

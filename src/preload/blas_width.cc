@@ -9,7 +9,8 @@
 namespace roost {
 namespace {
 
-constinit bool fewer_pieces = false, all_trials = false;
+constinit BlasMode mode = BlasMode::keep;
+constinit bool all_trials = false;
 constinit std::atomic<unsigned> under_way{0};
 constinit std::atomic<std::uint64_t> calls{0}, in_fewer_pieces{0};
 
@@ -30,13 +31,14 @@ unsigned cores_of_process() {
 
 }  // namespace
 
-void blas_width_configure(bool fewer, bool all) {
-  fewer_pieces = fewer;
+void blas_width_configure(BlasMode wanted, bool all) {
+  mode = wanted;
   all_trials = all;
 }
 bool blas_makes_all_trials() { return all_trials; }
 
-bool blas_has_fewer_pieces() { return fewer_pieces; }
+bool blas_has_fewer_pieces() { return mode != BlasMode::keep; }
+bool blas_bits_may_differ() { return mode == BlasMode::adapt; }
 
 void blas_width_after_fork() {
   under_way.store(0, std::memory_order_relaxed);
@@ -62,7 +64,7 @@ BlasCall::~BlasCall() { under_way.fetch_sub(1, std::memory_order_relaxed); }
 void BlasCall::count_fewer() { in_fewer_pieces.fetch_add(1, std::memory_order_relaxed); }
 
 unsigned BlasCall::cores(unsigned asked) const {
-  if (!fewer_pieces) return asked;
+  if (!blas_has_fewer_pieces()) return asked;
   unsigned share = cores_of_process() / std::max(under_way.load(std::memory_order_relaxed), 1u);
   return std::clamp(share, 1u, asked);
 }

@@ -3,14 +3,18 @@
 
 #include <cstdint>
 
+#include "preload/blas.h"
+
 namespace roost {
 
-// Whether calls are cut into fewer pieces at all (`--blas`), and whether all are tried that can be,
-// for tests. Once, before there are threads.
-void blas_width_configure(bool fewer, bool all_trials);
+// `all_trials`: all are made that can be, for tests. Once, before there are threads.
+void blas_width_configure(BlasMode mode, bool all_trials);
 bool blas_makes_all_trials();
 
+// Whether calls are cut into fewer pieces at all, and whether even if the last bits of their
+// results may be others then.
 bool blas_has_fewer_pieces();
+bool blas_bits_may_differ();
 
 // In a fork's child: the calls of other threads are not under way there.
 void blas_width_after_fork();

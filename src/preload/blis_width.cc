@@ -161,7 +161,8 @@ ROOST_EXPORT void bli_rntm_set_ways_for_op(int operation, int side, long m, long
   if (crew_width.found() && runtime_active() && !inside_roost() && plan->is_for_number()) {
     const Library* library = library_of(object, symbols, own);
     bool fewer = blas_has_fewer_pieces() && FloatingPoint::of_caller().is_standard() && library &&
-                 library->triangles.are_known() && !library->triangles.contain(site);
+                 library->triangles.are_known() &&
+                 (blas_bits_may_differ() || !library->triangles.contain(site));
     auto asked = static_cast<unsigned>(plan->threads);
     unsigned width = fewer ? crew_width.found()(asked) : asked;
     count_blas_call(width < asked);

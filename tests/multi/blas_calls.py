@@ -112,6 +112,17 @@ def test_random_kinds_of_calls_have_the_same_results(world: World, case: str):
                          {} if processor == "host" else {"OPENBLAS_CORETYPE": processor})
 
 
+def test_with_adapt_also_calls_whose_last_bits_change(world: World):
+    """In builds for OpenMP; in others calls have no pieces then."""
+
+    def fewer(*options: str) -> int:
+        return in_fewer_pieces(world, "openmp", "blas_kinds", 7, 50, 7, options=options, calls=50)[1]
+
+    same, adapted = fewer(), fewer("--blas", "adapt")
+    require(adapted > same > 0, f"{adapted} calls with adapt, {same} with same")
+    return f"{adapted} calls, {same} with the same results"
+
+
 # Of BLIS 0.9 (its arch_t): kernels with other tiles.
 BLIS_PROCESSORS = {"host": "", "haswell": "3", "sandybridge": "4", "penryn": "5", "generic": "25"}
 
