@@ -121,11 +121,17 @@ class Result:
         return next((s.failure for s in self.samples.get(variant, []) if s.failure), None)
 
     def ratio(self, variant: str, over: str) -> float | None:
-        """How many times as fast `variant` is as `over`, by their medians."""
-        top, bottom = self.median(variant), self.median(over)
-        if not top or not bottom:
+        """How many times as fast `variant` is as `over`: the median of the rounds' ratios. Runs of a
+        round follow each other, and the machine has states that last for longer."""
+        if not self.median(variant) or not self.median(over):
             return None
-        return top / bottom if self.case.higher_is_better else bottom / top
+        tops, bottoms = self.values(variant), self.values(over)
+        if len(tops) != len(bottoms):
+            tops, bottoms = [self.median(variant)], [self.median(over)]
+        if not all(tops + bottoms):
+            return None
+        return statistics.median(top / bottom if self.case.higher_is_better else bottom / top
+                                 for top, bottom in zip(tops, bottoms))
 
     def loses(self) -> bool:
         ratio = self.ratio(ROOST, LINUX)

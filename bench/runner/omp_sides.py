@@ -68,11 +68,11 @@ def table(results: list[Result], limit: float) -> tuple[tuple[str, ...], list[tu
             "roost/best")
     rows = []
     for result in results:
-        best, own = best_rival(result), result.median(ROOST)
+        best = best_rival(result)
         rows.append((
             result.case.name, result.case.unit, *(_with_spread(result, n, limit) for n in names),
             render.ratio(result.ratio(ROOST, LINUX)), render.ratio(result.ratio(PRELOAD, LINUX)),
-            best[0] if best else "-", render.ratio(own / best[1] if own and best else None)))
+            best[0] if best else "-", render.ratio(result.ratio(ROOST, best[0]) if best else None)))
     return head, rows
 
 
@@ -105,7 +105,8 @@ def slower(results: list[Result]) -> list[str]:
     """Cases in which ours beneath Roost loses to the best side without."""
     lost = []
     for result in results:
-        best, own = best_rival(result), result.median(ROOST)
-        if best and own is not None and own < LOSS * best[1]:
-            lost.append(f"{result.case.name} ({own / best[1]:.2f} of {best[0]})")
+        best = best_rival(result)
+        ratio = result.ratio(ROOST, best[0]) if best else None
+        if ratio is not None and ratio < LOSS:
+            lost.append(f"{result.case.name} ({ratio:.2f} of {best[0]})")
     return lost

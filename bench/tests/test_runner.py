@@ -30,6 +30,11 @@ class Comparison(unittest.TestCase):
         self.assertEqual(rates.ratio(ROOST, LINUX), 2)
         self.assertEqual(costs.ratio(ROOST, LINUX), 0.5)
 
+    def test_ratio_is_the_median_of_the_rounds(self):
+        """Where the machine becomes ten times as fast after the first."""
+        r = result(linux=[1, 10, 10], roost=[2, 10, 20])
+        self.assertEqual(r.ratio(ROOST, LINUX), 2)
+
     def test_a_case_with_one_failed_run_has_no_median(self):
         r = result(linux=[1, 2])
         r.samples[LINUX].append(Sample(None, 1.0, failure="exit code 1"))
