@@ -24,16 +24,20 @@ struct SignalsBesideCalls : rl::test_suite<SignalsBesideCalls, 3> {
     World::relax(0);
     return true;
   }
-  void waits_without_core() {
+  void waits_without_core(int what = 1) {
     unsigned had = 1;
     has_core.compare_exchange_strong(had, 0, std::memory_order_acq_rel, std::memory_order_relaxed);
     nudge.let_pass([this] { return pause(); });
-    call($) = 1;
+    call($) = what;
     has_core.store(1, std::memory_order_release);
   }
   void calls_undisturbed() {
     RL_ASSERT(nudge.refuse([this] { return pause(); }));
+    // In a handler that interrupts the call: another one, a wait, a jump out of both.
     RL_ASSERT(!nudge.refuse([this] { return pause(); }));
+    if (rl::rand(2)) waits_without_core(3);
+    if (rl::rand(2)) nudge.accept();
+    if (!nudge.is_refused()) return;
     call($) = 2;
     nudge.accept();
   }

@@ -12,14 +12,19 @@
 namespace roost::blas {
 namespace {
 
-// Uniform in [-1, 1), every bit of a double's mantissa in use.
+// Uniform in [-1, 1), every bit of a double's mantissa in use; or, `exact`, one of -2, -1, 1 and 2.
 class Random {
  public:
-  explicit Random(std::uint64_t seed) : state_(mix(seed)) {}
-  double next() { return static_cast<double>(mix(state_ += kMixStep) >> 11) * 0x1p-52 - 1; }
+  Random(std::uint64_t seed, bool exact) : state_(mix(seed)), exact_(exact) {}
+  double next() {
+    std::uint64_t bits = mix(state_ += kMixStep) >> 11;
+    if (exact_) return (bits & 1 ? 1 : 2) * (bits & 2 ? 1 : -1);
+    return static_cast<double>(bits) * 0x1p-52 - 1;
+  }
 
  private:
   std::uint64_t state_;
+  bool exact_;
 };
 
 // A matrix of so many real numbers in all.
@@ -30,7 +35,9 @@ struct Matrix {
 
 class Numbers {
  public:
-  Numbers(bool is_double, std::uint64_t seed) : is_double_(is_double), random_(seed) {}
+  // `exact`: whole numbers, for which all sums are exact.
+  Numbers(bool is_double, std::uint64_t seed, bool exact)
+      : is_double_(is_double), exact_(exact), random_(seed, exact) {}
   void set(const Matrix& matrix, std::size_t i, double value) {
     if (is_double_) {
       reinterpret_cast<double*>(matrix.at)[i] = value;
@@ -48,6 +55,19 @@ class Numbers {
       memcpy(matrix.at + done * bytes, matrix.at, random * bytes);
     }
   }
+
+  // A triangle, on either side of the diagonal, by which nothing grows: only odd unknowns depend on
+  // others, which are even.
+  void let_nothing_grow(const Matrix& matrix, std::size_t order, std::size_t parts) {
+    for (std::size_t j = 0; j < order; ++j) {
+      for (std::size_t i = 0; i < order; ++i) {
+        for (std::size_t part = 0; part < parts && !(i % 2 == 1 && j % 2 == 0); ++part)
+          set(matrix, parts * (i + j * order) + part, 0);
+      }
+    }
+  }
+  double on_diagonal() const { return exact_ ? 0.5 : 1.25; }
+  bool are_exact() const { return exact_; }
 
   // Elements of a square matrix become the smaller the farther they are from its diagonal.
   void fall_off(const Matrix& matrix, std::size_t order, std::size_t parts) {
@@ -68,7 +88,7 @@ class Numbers {
                       : static_cast<double>(reinterpret_cast<float*>(matrix.at)[i]);
   }
 
-  bool is_double_;
+  bool is_double_, exact_;
   Random random_;
 };
 
@@ -76,13 +96,14 @@ class Numbers {
 struct Like {
   double doubles[2];
   float floats[2];
-  Like(Factor factor, bool is_complex) {
+  Like(Factor factor, bool is_complex, bool exact) {
     double value = factor == Factor::zero        ? 0
                    : factor == Factor::one       ? 1
                    : factor == Factor::minus_one ? -1
+                   : exact                       ? 0.5
                                                  : 0.785398163397448;
     doubles[0] = value;
-    doubles[1] = is_complex && factor == Factor::other ? 0.382683432365090 : 0;
+    doubles[1] = !is_complex || factor != Factor::other ? 0 : exact ? -0.5 : 0.382683432365090;
     std::copy(doubles, doubles + 2, floats);
   }
   void* at(bool is_double) { return is_double ? static_cast<void*>(doubles) : floats; }
@@ -102,7 +123,7 @@ long order_of_corners(long order) {
 // While it lives, the call's arguments are the trial's, and the memory, too.
 class Trial {
  public:
-  Trial(const Cut& cut, Piece* pieces, unsigned fewer, Runner runner, Scratch& scratch)
+  Trial(const Cut& cut, Piece* pieces, unsigned fewer, bool exact, Runner runner, Scratch& scratch)
       : cut_(cut),
         pieces_(pieces),
         fewer_(fewer),
@@ -110,11 +131,13 @@ class Trial {
         scratch_(scratch),
         call_(*pieces[0].arguments),
         before_(call_),
-        alpha_(cut.alpha(), cut.is_complex()),
-        beta_(cut.beta(), cut.is_complex()) {
+        alpha_(cut.alpha(), cut.is_complex(), exact),
+        beta_(cut.beta(), cut.is_complex(), exact) {
     if (cut.alpha() != Factor::none) call_.alpha = alpha_.at(cut.is_double());
     if (cut.beta() != Factor::none) call_.beta = beta_.at(cut.is_double());
-    if (cut.has_depth()) call_.k = depth_of_trial(cut.depth());
+    // Where no depth was said, none is looked at; should it be, its sums have to lie in the inputs.
+    if (cut.routine() != Routine::triangular)
+      call_.k = cut.has_depth() ? depth_of_trial(cut.depth()) : cut.depth();
   }
   Trial(const Trial&) = delete;
   Trial& operator=(const Trial&) = delete;
@@ -153,10 +176,13 @@ class Trial {
     const Matrix& triangle = inputs_[0];
     // What is solved for stays of the size of what it is solved from.
     double scale = 1;
-    while (!corners && scale * scale * static_cast<double>(order) > 1) scale /= 2;
+    while (!corners && !numbers.are_exact() && scale * scale * static_cast<double>(order) > 1)
+      scale /= 2;
     numbers.fill(triangle, scale);
     if (corners) numbers.fall_off(triangle, n, parts());
-    for (std::size_t i = 0; i < n; ++i) numbers.set(triangle, parts() * (i + i * n), 1.25);
+    if (numbers.are_exact()) numbers.let_nothing_grow(triangle, n, parts());
+    for (std::size_t i = 0; i < n; ++i)
+      numbers.set(triangle, parts() * (i + i * n), numbers.on_diagonal());
     call_.a = triangle.at;
     call_.lda = order;
     (cut_.by_rows() ? call_.n : call_.m) = order;
@@ -237,25 +263,46 @@ void Scratch::give_back() {
   os::unmap_memory(old, bytes_);
 }
 
-Outcome try_call(const Cut& cut, Piece* pieces, unsigned fewer, std::uint64_t seed, bool timed,
-                 Runner runner, Scratch& scratch) {
+Outcome try_call(const Cut& cut, Piece* pieces, unsigned fewer, std::uint64_t seed,
+                 Question question, Runner runner, Scratch& scratch) {
   // Sets of numbers; of those for corners, which cost little, more, as few sums are that short.
   constexpr unsigned kSets = 2, kCorners = 8;
-  Numbers numbers(cut.is_double(), seed);
-  Trial trial(cut, pieces, fewer, runner, scratch);
+  const bool exact = question == Question::right;
+  Numbers numbers(cut.is_double(), seed, exact);
+  Trial trial(cut, pieces, fewer, exact, runner, scratch);
   const bool solves = cut.routine() == Routine::triangular;
-  const unsigned sets = solves ? 1 : kSets, corners = solves ? kCorners : 0;
+  const unsigned sets = solves || exact ? 1 : kSets, corners = solves && !exact ? kCorners : 0;
   Outcome outcome = Outcome::same;
   for (unsigned i = 0; i < sets && outcome == Outcome::same; ++i)
     outcome = solves ? trial.solve(numbers, false) : trial.multiply(numbers);
   // Before the corners: their sizes are not the call's.
-  if (timed && outcome == Outcome::same && !trial.has_gain()) return Outcome::no_gain;
+  if (question == Question::same_faster && outcome == Outcome::same && !trial.has_gain())
+    return Outcome::no_gain;
   for (unsigned i = 0; i < corners && outcome == Outcome::same; ++i)
     outcome = trial.solve(numbers, true);
   return outcome;
 }
 
-Verdicts::Answer Verdicts::ask(std::uint64_t key, bool may_try) {
+KnownForms::Answer KnownForms::ask(std::uint64_t form) const {
+  for (unsigned i = 0; i < kForms; ++i) {
+    std::uint64_t word = words_[(form + i) % kForms].load(std::memory_order_relaxed);
+    if (word == 0) return Answer::to_be_tried;
+    if (word >> 4 == form) return (word & kState) == kRight ? Answer::right : Answer::wrong;
+  }
+  return Answer::wrong;
+}
+
+void KnownForms::note(std::uint64_t form, bool right) {
+  std::uint64_t own = form << 4 | (right ? kRight : kWrong);
+  for (unsigned i = 0; i < kForms; ++i) {
+    std::uint64_t none = 0;
+    std::atomic<std::uint64_t>& word = words_[(form + i) % kForms];
+    if (word.compare_exchange_strong(none, own, std::memory_order_relaxed) || none >> 4 == form)
+      return;
+  }
+}
+
+Verdicts::Answer Verdicts::ask(std::uint64_t key, bool there_is_time) {
   std::uint64_t own = key << 4;
   std::atomic<std::uint64_t>* set = set_of(key);
   std::atomic<std::uint64_t>* rarest = nullptr;
@@ -264,16 +311,13 @@ Verdicts::Answer Verdicts::ask(std::uint64_t key, bool may_try) {
     std::uint64_t word = set[i].load(std::memory_order_relaxed);
     std::uint64_t state = word & kState;
     if (word && (word ^ own) <= kState) {
-      if (state == kSame) return {Verdict::same, 0};
+      if (state == kSame) return {Verdict::fewer, 0};
       if (state == kStays) return {Verdict::stays, 0};
       if (state < kSeenFirst) {
         set[i].compare_exchange_strong(word, word + 1, std::memory_order_relaxed);
         return {Verdict::not_yet, 0};
       }
-      if (!may_try || trying_.load(std::memory_order_relaxed) ||
-          trying_.exchange(true, std::memory_order_acquire)) {
-        return {Verdict::not_yet, 0};
-      }
+      if (!there_is_time || !may_try()) return {Verdict::not_yet, 0};
       auto next = static_cast<unsigned>(state - kSeenFirst + 1);
       return {Verdict::not_yet, state == kNoGain ? kInDoubt : next};
     }
@@ -292,7 +336,7 @@ Verdicts::Answer Verdicts::ask(std::uint64_t key, bool may_try) {
 }
 
 void Verdicts::note(std::uint64_t key, unsigned trial, Outcome outcome) {
-  trying_.store(false, std::memory_order_release);
+  has_tried();
   if (outcome == Outcome::unknown) return;
   bool in_doubt = trial == kInDoubt;
   std::uint64_t own = key << 4, state = in_doubt ? kNoGain : kSeenFirst + trial - 1, next;

@@ -15,6 +15,14 @@
 
 namespace roost::blas {
 
+// What a trial is to tell.
+enum class Question {
+  same,         // whether results are the same to the last bit
+  same_faster,  // and whether fewer pieces take less time
+  right,  // whether they are right, whatever the order of sums: with numbers for which all are
+          // exact
+};
+
 // Has the pieces done, and waits for all. False if it cannot.
 struct Runner {
   bool (*run)(void* context, Piece* pieces, unsigned n);
@@ -40,11 +48,11 @@ class Scratch {
 
 // Does the call twice, in all its pieces and in `fewer`, with a few sets of numbers of its own that
 // `seed` determines, and no more than kDepth of depth. Unknown if there is no memory for that, or
-// the pieces cannot be done. `timed`: no gain if results are the same and fewer pieces take as much
-// time. The pieces and arguments are as they were afterwards. The caller's thread alone.
+// the pieces cannot be done. The pieces and arguments are as they were afterwards. The caller's
+// thread alone.
 inline constexpr long kDepth = 128;
-Outcome try_call(const Cut& cut, Piece* pieces, unsigned fewer, std::uint64_t seed, bool timed,
-                 Runner runner, Scratch& scratch);
+Outcome try_call(const Cut& cut, Piece* pieces, unsigned fewer, std::uint64_t seed,
+                 Question question, Runner runner, Scratch& scratch);
 
 // What trials have said, by Cut::key(). Any thread. Keeps some hundred; what is not asked for
 // again gives way.
@@ -57,15 +65,22 @@ Outcome try_call(const Cut& cut, Piece* pieces, unsigned fewer, std::uint64_t se
 class Verdicts {
  public:
   static constexpr unsigned kSeenFirst = 6, kTrials = 6;
-  enum class Verdict { not_yet, same, stays };
+  enum class Verdict { not_yet, fewer, stays };
   struct Answer {
     Verdict verdict;
     unsigned trial;  // the number of one that the caller is to make now, and to note(); 0: none
   };
-  // `may_try`: there is time for a trial.
-  Answer ask(std::uint64_t key, bool may_try = true);
+  // `there_is_time`: for a trial.
+  Answer ask(std::uint64_t key, bool there_is_time = true);
   static bool is_timed(unsigned trial) { return trial == 1 || trial == kInDoubt; }
   void note(std::uint64_t key, unsigned trial, Outcome outcome);
+
+  // One trial at a time: whether the caller makes it, and that it is over.
+  bool may_try() {
+    return !trying_.load(std::memory_order_relaxed) &&
+           !trying_.exchange(true, std::memory_order_acquire);
+  }
+  void has_tried() { trying_.store(false, std::memory_order_release); }
 
   // In a fork's child, where who made a trial is no more.
   void after_fork() { trying_.store(false, std::memory_order_relaxed); }
@@ -81,6 +96,23 @@ class Verdicts {
 
   std::atomic<std::uint64_t> words_[kSets][kWays] = {};
   std::atomic<bool> trying_{false};  // one at a time: they take memory
+};
+
+// Which ways of cutting have given right results in a trial, where their last bits do not matter:
+// by Cut::form(), as how pieces are laid out depends on the routine and the version, and not on
+// sizes. Any thread.
+class KnownForms {
+ public:
+  enum class Answer { right, wrong, to_be_tried };
+  Answer ask(std::uint64_t form) const;
+  // Nothing, if there are too many.
+  void note(std::uint64_t form, bool right);
+
+ private:
+  // A word: the form, and in its last four bits what it is. Zero: none.
+  static constexpr std::uint64_t kRight = 1, kWrong = 2, kState = 15;
+  static constexpr unsigned kForms = 256;
+  std::atomic<std::uint64_t> words_[kForms] = {};
 };
 
 // The time that trials may take: some at once, for programs whose calls are few and come often, and

@@ -13,12 +13,13 @@ using test::Call;
 using test::equal_parts;
 using Run = bool(void*, Piece*, unsigned);
 
-Outcome outcome(Call& call, Routine routine, unsigned fewer = 1, Run* run = Call::run) {
+Outcome outcome(Call& call, Routine routine, unsigned fewer = 1, Run* run = Call::run,
+                Question question = Question::same) {
   call.settle();
   Cut cut;
   EXPECT_TRUE(cut.read(routine, call.list.data(), static_cast<unsigned>(call.list.size())));
   static Scratch scratch;
-  return try_call(cut, call.list.data(), fewer, 1, false, {run, nullptr}, scratch);
+  return try_call(cut, call.list.data(), fewer, 1, question, {run, nullptr}, scratch);
 }
 
 TEST(Trial, results_are_the_same_if_pieces_end_where_kernels_do) {
@@ -30,6 +31,38 @@ TEST(Trial, results_are_the_same_if_pieces_end_where_kernels_do) {
   Call odd(test::multiply<4>, 44, 30, 20, 4);
   odd.cut_shared(equal_parts(44, 4), equal_parts(30, 4));
   EXPECT_EQ(outcome(odd, Routine::product), Outcome::differs);
+}
+
+// With edges that round otherwise results are right; without a piece's work they are not.
+TEST(Trial, tells_what_is_right_from_what_is_not) {
+  auto lazy = [](void* context, Piece* pieces, unsigned n) {
+    return Call::run(context, pieces, n == 1 ? 1 : n - 1);
+  };
+  Call product(test::multiply<4>, 44, 30, 20, 4);
+  product.cut_shared(equal_parts(44, 4), equal_parts(30, 4));
+  EXPECT_EQ(outcome(product, Routine::product, 1, Call::run, Question::right), Outcome::same);
+  EXPECT_EQ(outcome(product, Routine::product, 1, lazy, Question::right), Outcome::differs);
+  Call symmetric(test::multiply<4>, 44, 30, 20, 4);
+  symmetric.cut_shared(equal_parts(44, 4), equal_parts(30, 4));
+  EXPECT_EQ(outcome(symmetric, Routine::symmetric, 1, Call::run, Question::right), Outcome::same);
+  for (bool by_rows : {false, true}) {
+    Call solve(test::solve<5>, 64, 64, 0, 4);
+    solve.cut_apart(by_rows, equal_parts(64, 4));
+    EXPECT_EQ(outcome(solve, Routine::triangular), Outcome::differs);
+    EXPECT_EQ(outcome(solve, Routine::triangular, 1, Call::run, Question::right), Outcome::same);
+    EXPECT_EQ(outcome(solve, Routine::triangular, 1, lazy, Question::right), Outcome::differs);
+  }
+}
+
+TEST(KnownForms, are_told_from_each_other) {
+  using Answer = KnownForms::Answer;
+  KnownForms forms;
+  for (std::uint64_t form = 1; form <= 300; ++form) {
+    EXPECT_EQ(forms.ask(form), form <= 256 ? Answer::to_be_tried : Answer::wrong);
+    forms.note(form, form % 2);
+  }
+  for (std::uint64_t form = 1; form <= 256; ++form)
+    EXPECT_EQ(forms.ask(form), form % 2 ? Answer::right : Answer::wrong);
 }
 
 TEST(Trial, knows_numbers_of_single_precision) {
@@ -127,9 +160,11 @@ TEST(Trial, a_timed_one_tells_whether_fewer_pieces_take_less_time) {
       if (n == *static_cast<unsigned*>(context)) os::sleep_for(10'000'000);
       return Call::run(nullptr, pieces, n);
     };
-    Outcome timed = try_call(cut, call.list.data(), 1, 1, true, {run, &slow}, scratch);
-    EXPECT_EQ(timed, slow == 4 ? Outcome::same : Outcome::no_gain);
-    EXPECT_EQ(try_call(cut, call.list.data(), 1, 1, false, {run, &slow}, scratch), Outcome::same);
+    auto asked = [&](Question question) {
+      return try_call(cut, call.list.data(), 1, 1, question, {run, &slow}, scratch);
+    };
+    EXPECT_EQ(asked(Question::same_faster), slow == 4 ? Outcome::same : Outcome::no_gain);
+    EXPECT_EQ(asked(Question::same), Outcome::same);
   }
 }
 
@@ -205,13 +240,13 @@ Asked ask_until_known(Verdicts& verdicts, std::uint64_t key, Outcome outcome) {
 TEST(Verdicts, a_call_is_tried_a_few_times_when_it_has_come_a_few_times) {
   Verdicts verdicts;
   Asked same = ask_until_known(verdicts, 77, Outcome::same);
-  EXPECT_EQ(same.verdict, Verdict::same);
+  EXPECT_EQ(same.verdict, Verdict::fewer);
   EXPECT_EQ(same.trials, Verdicts::kTrials);
   EXPECT_EQ(same.before, Verdicts::kSeenFirst);
   Asked other = ask_until_known(verdicts, 0, Outcome::differs);
   EXPECT_EQ(other.verdict, Verdict::stays);
   EXPECT_EQ(other.trials, 1u);
-  EXPECT_EQ(verdicts.ask(77).verdict, Verdict::same);
+  EXPECT_EQ(verdicts.ask(77).verdict, Verdict::fewer);
   EXPECT_EQ(verdicts.ask(0).verdict, Verdict::stays);
 }
 
@@ -250,7 +285,7 @@ TEST(Verdicts, what_gains_the_second_time_is_tried_as_often_as_others) {
     EXPECT_FALSE(Verdicts::is_timed(answer.trial));
     verdicts.note(5, answer.trial, Outcome::same);
   }
-  EXPECT_EQ(verdicts.ask(5).verdict, Verdict::same);
+  EXPECT_EQ(verdicts.ask(5).verdict, Verdict::fewer);
 }
 
 TEST(Verdicts, no_trial_is_made_while_there_is_no_time_for_it) {
@@ -290,7 +325,7 @@ TEST(Verdicts, what_comes_once_takes_no_place_from_what_was_tried) {
   ask_until_known(verdicts, 5, Outcome::same);
   for (std::uint64_t key = 1000; key < 100'000; ++key)
     EXPECT_EQ(verdicts.ask(key).verdict, Verdict::not_yet);
-  EXPECT_EQ(verdicts.ask(5).verdict, Verdict::same);
+  EXPECT_EQ(verdicts.ask(5).verdict, Verdict::fewer);
 }
 
 TEST(Verdicts, never_say_of_one_call_what_was_found_of_another) {
@@ -303,7 +338,7 @@ TEST(Verdicts, never_say_of_one_call_what_was_found_of_another) {
     Verdict verdict = verdicts.ask(key_of(i)).verdict;
     if (verdict == Verdict::not_yet) continue;
     ++known;
-    EXPECT_EQ(verdict == Verdict::same, i % 3 == 0);
+    EXPECT_EQ(verdict == Verdict::fewer, i % 3 == 0);
   }
   EXPECT_GT(known, 100u);
 }

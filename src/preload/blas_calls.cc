@@ -143,6 +143,7 @@ bool are_chained(const blas::Piece* pieces, long n) {
 }
 
 constinit blas::Verdicts verdicts;
+constinit blas::KnownForms forms;
 constinit blas::Scratch scratch;  // of who makes a trial: one at a time
 constinit blas::TrialTime trial_time;
 
@@ -166,23 +167,45 @@ bool run_as_crew(void* context, blas::Piece* pieces, unsigned n) {
 
 using Verdict = blas::Verdicts::Verdict;
 
+// Until the trial is over nobody can make another, and calls have all their pieces.
+blas::Outcome make_trial(const blas::Cut& cut, blas::Piece* pieces, unsigned fewer,
+                         std::uint64_t seed, blas::Question question, Way& way) {
+  KeepFloatingPoint flags;
+  self.keeps_core = true;
+  blas::Outcome outcome =
+      blas::try_call(cut, pieces, fewer, seed, question, {run_as_crew, &way}, scratch);
+  self.keeps_core = false;
+  return outcome;
+}
+
+// Where last bits do not matter.
+Verdict verdict_on_form(const blas::Cut& cut, blas::Piece* pieces, unsigned fewer, Way& way) {
+  using Answer = blas::KnownForms::Answer;
+  std::uint64_t form = cut.form(fewer);
+  Answer answer = forms.ask(form);
+  if (answer == Answer::to_be_tried && verdicts.may_try()) {
+    blas::Outcome outcome = make_trial(cut, pieces, fewer, form, blas::Question::right, way);
+    if (outcome != blas::Outcome::unknown) forms.note(form, outcome == blas::Outcome::same);
+    verdicts.has_tried();
+    answer = forms.ask(form);
+  }
+  return answer == Answer::right ? Verdict::fewer : Verdict::stays;
+}
+
 // Whether the call may be cut into `fewer` pieces: nobody can tell from its results, or that is no
 // matter.
 Verdict verdict_on(const blas::Cut& cut, blas::Piece* pieces, unsigned fewer, Way& way) {
   if (!cut.can_be(fewer, way.library.bytes_of_second(way.layout))) return Verdict::stays;
-  if (blas_bits_may_differ()) return Verdict::same;
+  if (blas_bits_may_differ()) return verdict_on_form(cut, pieces, fewer, way);
   std::uint64_t key = cut.key(fewer);
   bool all = blas_makes_all_trials();
   blas::Verdicts::Answer answer = verdicts.ask(key, all || trial_time.is_left());
   if (answer.trial) {
-    KeepFloatingPoint flags;
+    using blas::Question;
     Nanoseconds before = os::now();
-    // Until the trial is over nobody can make another, and calls have all their pieces.
-    self.keeps_core = true;
-    blas::Outcome outcome = blas::try_call(cut, pieces, fewer, key ^ answer.trial,
-                                           !all && blas::Verdicts::is_timed(answer.trial),
-                                           {run_as_crew, &way}, scratch);
-    self.keeps_core = false;
+    bool timed = !all && blas::Verdicts::is_timed(answer.trial);
+    blas::Outcome outcome = make_trial(cut, pieces, fewer, key ^ answer.trial,
+                                       timed ? Question::same_faster : Question::same, way);
     verdicts.note(key, answer.trial, outcome);
     trial_time.spend(os::now() - before);
   }
@@ -203,7 +226,7 @@ bool run_call(BlasLibrary& library, const void* caller, blas::Piece* pieces, uns
       cut.read(library.routine_of(pieces[0].routine, caller), pieces, n)) {
     verdict = verdict_on(cut, pieces, cores, way);
   }
-  if (verdict == Verdict::same) {
+  if (verdict == Verdict::fewer) {
     blas::Fewer fewer(cut, pieces, cores);
     if (run_as_crew(&way, pieces, cores)) {
       call.count_fewer();

@@ -4,7 +4,8 @@
 // Rows and columns are cut, at whole tiles of the kernels, whatever the number of threads, and each
 // tile's sums are the same. But of results that are triangles (syrk, herk, syr2k, her2k), where a
 // tile may be cut by the diagonal, and by another edge if the block is another: bits may differ.
-// So these keep their threads. docs/design/032-threads-of-blis.md.
+// So these keep their threads, unless bits may differ (`--blas adapt`).
+// docs/design/032-threads-of-blis.md.
 #include "preload/blis_width.h"
 
 #include <string.h>

@@ -91,16 +91,13 @@ class WaitTime {
   Nanoseconds start_ = os::now();
 };
 
-// A call with the core that a signal would end with a part of its result, whatever its handlers'
-// SA_RESTART: the watchdog's own does not.
+// A call with the core that a signal would end early, whatever its handler's SA_RESTART, with a
+// part of its result or EINTR: the watchdog's own does not.
 template <class Call>
 auto undisturbed(const Call& call) {
   WithoutNudges guard;
   return call();
 }
-// Where the kernel looks at signals after so many bytes.
-inline constexpr std::size_t kBytesUndisturbed = 256;
-
 // A call on `fd` without the core. If the descriptor turns out not to wait, that is news.
 template <class Call>
 auto wait_on(int fd, const Call& call, const char* name = __builtin_FUNCTION()) {
@@ -118,7 +115,7 @@ auto wait_on(int fd, const Call& call, const char* name = __builtin_FUNCTION()) 
 template <class Waits, class Call>
 auto call_or_wait(int fd, const Waits& waits, const Call& call, bool sending = false,
                   const char* name = __builtin_FUNCTION()) {
-  if (!can_park()) return call();
+  if (!can_park()) return undisturbed(call);
   if (waits()) return wait_on(fd, call, name);
   auto result = undisturbed(call);
   check_core(fd, sending);

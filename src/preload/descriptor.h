@@ -71,11 +71,13 @@ inline int forget(int fd) {
 
 inline bool is_socket(Kind kind) { return kind == Kind::socket || kind == Kind::full_socket; }
 
-// Whether a call that needs `events` of the descriptor would wait now, as poll tells it.
+// Whether a call that needs `events` of the descriptor would wait now, as poll tells it. So does
+// EINTR: nothing was there when a signal came.
 inline bool polls_busy(int fd, short events) {
   pollfd asked{fd, events, 0};
   timespec at_once{};
-  return os::raw_syscall(SYS_ppoll, os::arg(&asked), 1, os::arg(&at_once), 0, 8) == 0;
+  long result = os::raw_syscall(SYS_ppoll, os::arg(&asked), 1, os::arg(&at_once), 0, 8);
+  return result == 0 || result == -EINTR;
 }
 inline bool may_wait(int fd, short events) {
   return kind_of(fd) != Kind::instant && polls_busy(fd, events);

@@ -88,10 +88,10 @@ long attempt_poll(pollfd* fds, nfds_t count, const sigset_t* mask) {
 // One with a signal mask is about the thread that makes it.
 template <class Attempt, class Call>
 int poll_or_wait(const sigset_t* mask, const Attempt& attempt, const Call& call) {
-  if (!can_park()) return call();
+  if (!can_park()) return undisturbed(call);
   if (self.polls_waited < kWaitsToExpect) {
     test_cancel();
-    long result = attempt();
+    long result = undisturbed(attempt);
     if (result != kWouldWait) {
       self.polls_waited = 0;
       return static_cast<int>(as_libc(result));
@@ -111,7 +111,7 @@ int poll_or_wait(const sigset_t* mask, const Attempt& attempt, const Call& call)
 
 ROOST_EXPORT int poll(pollfd* fds, nfds_t count, int timeout) {
   auto call = [&] { return real_poll(fds, count, timeout); };
-  if (timeout == 0) return call();
+  if (timeout == 0) return undisturbed(call);
   return poll_or_wait(
       nullptr, [&] { return attempt_poll(fds, count, nullptr); }, call);
 }
@@ -126,7 +126,7 @@ ROOST_EXPORT int ppoll(pollfd* fds, nfds_t count, const timespec* timeout, const
   sigset_t copy;
   const sigset_t* mask = wait_mask(asked, copy);
   auto call = [&] { return real_ppoll(fds, count, timeout, mask); };
-  if (!asks_to_wait(timeout)) return call();
+  if (!asks_to_wait(timeout)) return undisturbed(call);
   return poll_or_wait(
       mask, [&] { return attempt_poll(fds, count, mask); }, call);
 }
@@ -138,8 +138,8 @@ ROOST_EXPORT int __ppoll_chk(pollfd* fds, nfds_t count, const timespec* timeout,
 
 ROOST_EXPORT int select(int n, fd_set* in, fd_set* out, fd_set* except, timeval* timeout) {
   auto call = [&] { return real_select(n, in, out, except, timeout); };
-  if (timeout && (timeout->tv_sec | timeout->tv_usec) == 0) return call();
-  if (timeout && (timeout->tv_sec < 0 || timeout->tv_usec < 0)) return call();
+  if (timeout && (timeout->tv_sec | timeout->tv_usec) == 0) return undisturbed(call);
+  if (timeout && (timeout->tv_sec < 0 || timeout->tv_usec < 0)) return undisturbed(call);
   return poll_or_wait(
       nullptr,
       [&] {
@@ -153,7 +153,7 @@ ROOST_EXPORT int pselect(int n, fd_set* in, fd_set* out, fd_set* except, const t
   sigset_t copy;
   const sigset_t* mask = wait_mask(asked, copy);
   auto call = [&] { return real_pselect(n, in, out, except, timeout, mask); };
-  if (!asks_to_wait(timeout)) return call();
+  if (!asks_to_wait(timeout)) return undisturbed(call);
   return poll_or_wait(
       mask,
       [&] {

@@ -17,11 +17,13 @@ ROOST_BEHIND(ssize_t, copy_file_range, int, off64_t*, int, off64_t*, size_t, uns
 ROOST_BEHIND(int, fallocate, int, int, off_t, off_t)
 ROOST_BEHIND(int, posix_fallocate, int, off_t, off_t)
 
+constexpr size_t kNeverCut = 256;  // the kernel looks at signals after more bytes
+
 }  // namespace
 
 ROOST_EXPORT ssize_t pread(int fd, void* buffer, size_t bytes, off_t at) {
   auto call = [&] { return real_pread(fd, buffer, bytes, at); };
-  return bytes <= kBytesUndisturbed ? call() : undisturbed(call);
+  return bytes <= kNeverCut ? call() : undisturbed(call);
 }
 ROOST_ALSO(ssize_t, pread64, pread, int, void*, size_t, off_t);
 ROOST_ALSO(ssize_t, __pread64, pread, int, void*, size_t, off_t);

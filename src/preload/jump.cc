@@ -2,8 +2,9 @@
 //
 // A handler may leave read, pause and every other async-signal-safe call by a jump. The thread is
 // then without a core, and the frame that would ask for one again is gone: so it asks before it
-// jumps. (A jump within the handler itself asks for nothing; the watchdog then takes back the core
-// from the call that goes on.)
+// jumps. In a call that nobody was to disturb, it may be asked again from then on. (A jump within
+// the handler itself asks for nothing; the watchdog then takes back the core from the call that
+// goes on.)
 //
 // A handler that comes while the thread gives its core away, or asks for one, may not jump: what it
 // interrupts would never be finished. Programs that mean to jump out of handlers have called
@@ -25,7 +26,11 @@ template <class Real>
 __attribute__((noreturn)) void jump(Real& behind, __jmp_buf_tag* to, int value) {
   abandon_futex_wait();
   self.inside_libc = false;
-  if (__builtin_expect(self.in_kernel || self.parked, 0) && in_managed_process()) abandon_wait();
+  bool waits = self.in_kernel || self.parked;
+  if (__builtin_expect(waits || WithoutNudges::any(), 0) && in_managed_process()) {
+    if (waits) abandon_wait();
+    WithoutNudges::end();
+  }
   behind(to, value);
   __builtin_unreachable();
 }

@@ -124,6 +124,12 @@ bool syscall_may_end_early(long number) {
     case SYS_copy_file_range:
     case SYS_getrandom:
     case SYS_fallocate:
+    case SYS_io_getevents:
+    case SYS_io_pgetevents:
+    case SYS_bpf:
+#if defined(__x86_64__)
+    case SYS_poll:
+#endif
       return true;
     default:
       return false;

@@ -11,7 +11,8 @@ struct SyscallArguments {
 // Whether the call may wait now. Looks at the descriptor where that tells; consumes nothing.
 // Async-signal-safe, leaves errno alone.
 bool syscall_may_wait(long number, const SyscallArguments&);
-// Whether a signal may end the call with a part of its result, whatever its handler's SA_RESTART.
+// Whether a signal may end the call, which does not wait, with a part of its result or an error,
+// whatever its handler's SA_RESTART.
 bool syscall_may_end_early(long number);
 
 }  // namespace roost

@@ -130,7 +130,8 @@ bool finish(Thread* t, void* result) {
   run_thread_destructors();
   Inherited before = inherited_state();
   if (leaves_traces(t, before)) return false;
-  leave_external();  // it may have ended between roost_enter_blocking and roost_leave_blocking
+  leave_external();      // it may have ended between roost_enter_blocking and roost_leave_blocking
+  WithoutNudges::end();  // and setcontext may have left a call
   self.record->generation.fetch_add(2, std::memory_order_relaxed);  // its handle ends here
   trap_thread_pauses();
   block_signals();

@@ -6,20 +6,20 @@
 
 namespace roost {
 
-// A thread is asked if it owns `core`, or, with `core` kNoCore, if it is at large and uses the CPU.
-inline bool may_be_asked(const ThreadRecord<RealWorld>& record, CoreIndex core, int pid, int tid) {
+// A thread is asked if it owns `core`, or, with `core` kNoCore, if it is at large.
+inline bool may_be_asked(const ThreadRecord<RealWorld>& record, CoreIndex core) {
   std::uint32_t word = record.state.load(std::memory_order_seq_cst);
-  if (core != kNoCore) return (word & ~kPermit) == running_on(core);
-  return is_at_large(word) && os::thread_run_state(pid, tid) == 'R';
+  return core != kNoCore ? (word & ~kPermit) == running_on(core) : is_at_large(word);
 }
 
-// Sends `signal` to the thread if it may be asked and does not block the signal. True if it was
-// sent; record.nudge.is_coming() until it has arrived. It interrupts no call that waits without a
-// core [nudge-1], nor one that is made undisturbed [nudge-2].
+// Sends `signal` to the thread if it may be asked, does not block the signal and, at large, uses
+// the CPU. True if it was sent or is on its way: record.nudge.is_coming() until it has arrived. It
+// interrupts no call that waits without a core [nudge-1], nor one made undisturbed [nudge-2].
 inline bool ask_owner(ThreadRecord<RealWorld>& record, CoreIndex core, int pid, int tid,
                       int signal) {
-  return signal != 0 && !os::signal_blocked(pid, tid, signal) &&
-         record.nudge.ask([&] { return may_be_asked(record, core, pid, tid); },
+  if (signal == 0 || os::signal_blocked(pid, tid, signal)) return false;
+  if (core == kNoCore && os::thread_run_state(pid, tid) != 'R') return false;
+  return record.nudge.ask([&] { return may_be_asked(record, core); },
                           [&] { return os::tgkill(pid, tid, signal) == 0; });
 }
 

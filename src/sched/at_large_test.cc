@@ -117,6 +117,7 @@ TEST(Watchdog, an_owner_beside_those_at_large_is_asked_and_keeps_its_core) {
     std::uint32_t passes(CoreIndex) { return 1; }
     bool find_owner(CoreIndex) { return true; }
     bool sleeps(CoreIndex) { return false; }
+    bool refuses(CoreIndex) const { return false; }
     bool ask(CoreIndex) { return ++asked; }
     bool answered(CoreIndex) { return true; }
     std::uint32_t waits_found() { return 0; }

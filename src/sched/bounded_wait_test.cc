@@ -112,6 +112,7 @@ class Trial {
     }
     return true;
   }
+  bool refuses(CoreIndex) { return false; }
   std::uint32_t waits_found() const { return waits_found_; }
   bool answered(CoreIndex) { return !actors_[owner_].asked; }
   bool wake(CoreIndex) { return false; }

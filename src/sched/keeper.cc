@@ -140,6 +140,7 @@ class Hands {
   std::uint32_t waits_found() const {
     return s_.header->waits_found.load(std::memory_order_relaxed);
   }
+  bool refuses(CoreIndex) const { return record().nudge.is_refused(); }
   bool answered(CoreIndex) const { return !record().nudge.is_coming(); }
 
   // Killed before it woke the thread, a granter leaves it asleep.

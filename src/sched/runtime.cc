@@ -366,6 +366,7 @@ void thread_detach() {
     Held held = ledger.leave_core(index, State::detached);
     note_left(trace::Kind::ended, held.core);
     if (held.core != kNoCore) ledger.release(held, true);
+    let_nudge_pass();
     self.record = nullptr;
     self.index = kNoThread;
     self.beside = false;
@@ -455,9 +456,7 @@ static void end_wait_inside_libc() {
   waiters_inside_libc.fetch_sub(1, std::memory_order_relaxed);
 }
 
-WithoutNudges::WithoutNudges() {
-  if (self.record && self.record->nudge.refuse(NudgeWait{})) refusing_ = &self.record->nudge;
-}
+WithoutNudges::WithoutNudges() : refusing_(self.record && self.record->nudge.refuse(NudgeWait{})) {}
 
 void enter_external() {
   if (self.in_kernel) return;

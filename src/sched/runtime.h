@@ -83,19 +83,25 @@ inline void nudge_arrived() {
 }
 
 // While it lives, the watchdog does not ask the calling thread by its signal, which would end some
-// system calls with a part of their result [nudge-2]. Nestable, in handlers too; one that is left
-// by a jump holds until the thread's next wait.
+// system calls with a part of their result [nudge-2]. Nestable, in handlers too.
 class WithoutNudges {
  public:
   WithoutNudges();
   ~WithoutNudges() {
-    if (refusing_) refusing_->accept();
+    if (refusing_) end();
   }
   WithoutNudges(const WithoutNudges&) = delete;
   WithoutNudges& operator=(const WithoutNudges&) = delete;
 
+  // Whether one lives; and its end, for whoever leaves by a jump. (A handler may have given the
+  // thread's record back meanwhile.)
+  static bool any() { return self.record && self.record->nudge.is_refused(); }
+  static void end() {
+    if (self.record) self.record->nudge.accept();
+  }
+
  private:
-  NudgeWord<RealWorld>* refusing_ = nullptr;
+  const bool refusing_;
 };
 
 // Before exec, and to undo it if exec fails. [managed]

@@ -19,6 +19,7 @@ inline constexpr Nanoseconds kQuietTick = 10'000'000;  // otherwise; deaths wake
 //   find_owner(core)           false: there is none, or somebody is just serving the core
 //   sleeps(core)               whether the kernel says that the owner sleeps, or is stopped
 //   ask(core)                  by a signal, to yield if it only waits; false: it cannot be asked
+//   refuses(core)              whether it is not to be asked just now
 //   answered(core)             whether the signal has arrived
 //   waits_found()              how many of those asked have been found to wait by spinning
 //   wake(core)                 true if it slept for want of the wake-up that goes with its grant
@@ -80,7 +81,7 @@ class Watchdog {
       // It may have been between two waits when it was asked: it is asked again until then.
       if (it.asked == Asked::yes && spin_ticks_ && !over && hands.answered(core))
         it.asked = Asked::no;
-      if (it.asked == Asked::no) {
+      if (it.asked == Asked::no && !hands.refuses(core)) {
         it.asked = hands.ask(core) ? Asked::yes : Asked::cannot_be;
         if (it.asked == Asked::yes) return;
       }
@@ -98,7 +99,8 @@ class Watchdog {
     Core& it = cores_[core];
     if (it.asked != Asked::no && now - it.asked_beside < kPause) return;
     it.asked_beside = now;
-    if (!hands.sleeps(core)) it.asked = hands.ask(core) ? Asked::yes : Asked::cannot_be;
+    if (!hands.sleeps(core) && !hands.refuses(core))
+      it.asked = hands.ask(core) ? Asked::yes : Asked::cannot_be;
   }
 
   Core cores_[1024];

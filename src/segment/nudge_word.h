@@ -36,21 +36,20 @@ class NudgeWord {
                                   std::memory_order_relaxed);
   }
   bool is_coming() const { return word_.load(std::memory_order_relaxed) == kComing; }
+  bool is_refused() const { return word_.load(std::memory_order_relaxed) == kRefused; }
 
   // [nudge-1] By the thread that has just come to be one that may not be asked: one on its way
   // comes first, while `pause()` says to wait on.
   template <class Pause>
   void let_pass(Pause&& pause) {
     W::fence();
-    std::uint32_t word = word_.load(std::memory_order_seq_cst);
-    if (__builtin_expect(word == kNone, 1)) return;
-    if (word == kRefused) return accept();  // a call was left by a jump, or this is its handler's
-    while (word_.load(std::memory_order_acquire) == kComing) {
+    while (__builtin_expect(word_.load(std::memory_order_seq_cst) == kComing, 0)) {
       if (!pause()) return arrived();
     }
   }
 
-  // [nudge-2] By the thread: none comes until accept(). False if that holds already.
+  // [nudge-2] By the thread: none comes until accept(), through all that handlers do meanwhile.
+  // False if that holds already.
   template <class Pause>
   bool refuse(Pause&& pause) {
     for (;;) {
@@ -62,7 +61,15 @@ class NudgeWord {
       let_pass(pause);
     }
   }
-  void accept() { word_.store(kNone, std::memory_order_release); }
+  // Nothing if it does not refuse.
+  void accept() {
+    std::uint32_t refused = kRefused;
+    word_.compare_exchange_strong(refused, kNone, std::memory_order_release,
+                                  std::memory_order_relaxed);
+  }
+
+  // By who takes the record for a thread.
+  void reset() { word_.store(kNone, std::memory_order_relaxed); }
 
  private:
   enum : std::uint32_t { kNone, kComing, kRefused };

@@ -206,7 +206,7 @@ ThreadIndex segment_take_thread(Segment& segment, ProcessIndex process) {
       record.ready_ns = 0;
       record.counters = {};
       record.hand_permit.store(0, std::memory_order_relaxed);
-      record.nudge.accept();
+      record.nudge.reset();
       memset(record.policy_words, 0, sizeof record.policy_words);
       record.wait_words = 0;
       record.state.store(static_cast<std::uint32_t>(State::external), std::memory_order_release);

@@ -1,11 +1,13 @@
 // Long system calls beside threads that compute: whatever their core is wanted for meanwhile, their
 // results are whole. (A signal would end each of them with a part.)
 #include <fcntl.h>
+#include <poll.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/random.h>
+#include <sys/select.h>
 #include <sys/sendfile.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -106,6 +108,29 @@ static void send_much(void) {
   }
 }
 CASE(sending_much) { beside_others(send_much); }
+
+// Looks that do not wait: a signal would end them with EINTR.
+static void look_often(void) {
+  struct pollfd nothing = {zero, 0, 0};
+  int ends[2];
+  EXPECT_EQ(pipe(ends), 0);
+  struct timespec at_once = {0, 0};
+  for (int i = 0; i < 30000; ++i) {
+    fd_set set;
+    FD_ZERO(&set);
+    FD_SET(ends[0], &set);
+    nothing.fd = ends[0];
+    EXPECT_EQ(poll(&nothing, 1, 0), 0);
+    EXPECT_EQ(ppoll(&nothing, 1, &at_once, NULL), 0);
+    EXPECT_EQ(select(ends[0] + 1, &set, NULL, NULL, &(struct timeval){0, 0}), 0);
+    FD_SET(ends[0], &set);
+    EXPECT_EQ(pselect(ends[0] + 1, &set, NULL, NULL, &at_once, NULL), 0);
+    EXPECT_EQ(syscall(SYS_ppoll, &nothing, 1, &at_once, NULL, 8), 0);
+  }
+  close(ends[0]);
+  close(ends[1]);
+}
+CASE(looking_often) { beside_others(look_often); }
 
 // Where inline calls are trapped.
 static void read_much_inline(void) {
