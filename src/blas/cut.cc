@@ -180,14 +180,16 @@ std::uint64_t Cut::form(unsigned fewer) const {
   Hash hash;
   hash.add(static_cast<std::uint64_t>(routine_) << 32 | static_cast<std::uint32_t>(mode_));
   hash.add(reinterpret_cast<std::uintptr_t>(code_));
-  hash.add(std::uint64_t{fewer} << 32 | n_);
-  hash.add(std::uint64_t{m_parts_} << 1 | (n_ends_ != nullptr));
+  bool has_beta = beta_ != Factor::none && beta_ != Factor::one;
+  for (bool it : {fewer == 1, m_parts_ > 0, m_parts_ < fewer, n_ends_ != nullptr, has_beta})
+    hash.add(it);
   return hash.value();
 }
 
 std::uint64_t Cut::key(unsigned fewer) const {
   Hash hash;
   hash.add(form(fewer));
+  hash.add(std::uint64_t{fewer} << 32 | n_);
   hash.add(static_cast<std::uint64_t>(alpha_) << 8 | static_cast<std::uint64_t>(beta_));
   long sides[] = {rows_, columns_, depth_, has_depth_, whole_m_, whole_n_, m_ends_ != nullptr};
   hash.add(sides, std::size(sides));

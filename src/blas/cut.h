@@ -28,7 +28,7 @@ class Cut {
   // What the bits of the result depend on besides the numbers themselves, if the call is cut into
   // `fewer`: 60 bits of hash.
   std::uint64_t key(unsigned fewer) const;
-  // The same without sizes and factors: how the pieces are laid out.
+  // Without sizes and numbers of pieces: how the pieces are laid out, and so how they are joined.
   std::uint64_t form(unsigned fewer) const;
 
   Routine routine() const { return routine_; }

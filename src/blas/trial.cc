@@ -35,7 +35,7 @@ struct Matrix {
 
 class Numbers {
  public:
-  // `exact`: whole numbers, for which all sums are exact.
+  // `exact`: numbers for which all sums are exact.
   Numbers(bool is_double, std::uint64_t seed, bool exact)
       : is_double_(is_double), exact_(exact), random_(seed, exact) {}
   void set(const Matrix& matrix, std::size_t i, double value) {
@@ -61,7 +61,8 @@ class Numbers {
   void let_nothing_grow(const Matrix& matrix, std::size_t order, std::size_t parts) {
     for (std::size_t j = 0; j < order; ++j) {
       for (std::size_t i = 0; i < order; ++i) {
-        for (std::size_t part = 0; part < parts && !(i % 2 == 1 && j % 2 == 0); ++part)
+        if (i % 2 == 1 && j % 2 == 0) continue;
+        for (std::size_t part = 0; part < parts; ++part)
           set(matrix, parts * (i + j * order) + part, 0);
       }
     }
@@ -92,11 +93,12 @@ class Numbers {
   Random random_;
 };
 
-// A factor like the caller's.
+// A factor like the caller's; `exact`: that is not 1 or 0, if there is one, as it stands for all.
 struct Like {
   double doubles[2];
   float floats[2];
   Like(Factor factor, bool is_complex, bool exact) {
+    if (exact) factor = Factor::other;
     double value = factor == Factor::zero        ? 0
                    : factor == Factor::one       ? 1
                    : factor == Factor::minus_one ? -1

@@ -46,10 +46,10 @@ class Scratch {
   std::size_t bytes_ = 0;
 };
 
-// Does the call twice, in all its pieces and in `fewer`, with a few sets of numbers of its own that
-// `seed` determines, and no more than kDepth of depth. Unknown if there is no memory for that, or
-// the pieces cannot be done. The pieces and arguments are as they were afterwards. The caller's
-// thread alone.
+// Does the call twice, in all its pieces and in `fewer`, with a few sets of numbers of its own (one
+// if they are exact) that `seed` determines, and no more than kDepth of a depth that was said.
+// Unknown if there is no memory for that, or the pieces cannot be done. The pieces and arguments
+// are as they were afterwards. The caller's thread alone.
 inline constexpr long kDepth = 128;
 Outcome try_call(const Cut& cut, Piece* pieces, unsigned fewer, std::uint64_t seed,
                  Question question, Runner runner, Scratch& scratch);

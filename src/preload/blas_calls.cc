@@ -167,7 +167,7 @@ bool run_as_crew(void* context, blas::Piece* pieces, unsigned n) {
 
 using Verdict = blas::Verdicts::Verdict;
 
-// Until the trial is over nobody can make another, and calls have all their pieces.
+// Nobody can make another meanwhile, and calls that nothing is known of have all their pieces.
 blas::Outcome make_trial(const blas::Cut& cut, blas::Piece* pieces, unsigned fewer,
                          std::uint64_t seed, blas::Question question, Way& way) {
   KeepFloatingPoint flags;
@@ -184,10 +184,13 @@ Verdict verdict_on_form(const blas::Cut& cut, blas::Piece* pieces, unsigned fewe
   std::uint64_t form = cut.form(fewer);
   Answer answer = forms.ask(form);
   if (answer == Answer::to_be_tried && verdicts.may_try()) {
-    blas::Outcome outcome = make_trial(cut, pieces, fewer, form, blas::Question::right, way);
-    if (outcome != blas::Outcome::unknown) forms.note(form, outcome == blas::Outcome::same);
+    answer = forms.ask(form);  // another may just have made it
+    if (answer == Answer::to_be_tried) {
+      blas::Outcome outcome = make_trial(cut, pieces, fewer, form, blas::Question::right, way);
+      if (outcome != blas::Outcome::unknown) forms.note(form, outcome == blas::Outcome::same);
+      answer = forms.ask(form);
+    }
     verdicts.has_tried();
-    answer = forms.ask(form);
   }
   return answer == Answer::right ? Verdict::fewer : Verdict::stays;
 }

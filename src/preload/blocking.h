@@ -98,6 +98,7 @@ auto undisturbed(const Call& call) {
   WithoutNudges guard;
   return call();
 }
+
 // A call on `fd` without the core. If the descriptor turns out not to wait, that is news.
 template <class Call>
 auto wait_on(int fd, const Call& call, const char* name = __builtin_FUNCTION()) {
@@ -126,7 +127,7 @@ auto call_or_wait(int fd, const Waits& waits, const Call& call, bool sending = f
 template <class Attempt, class Call>
 auto attempt_or_wait(const Attempt& attempt, const Call& call,
                      const char* name = __builtin_FUNCTION()) -> decltype(call()) {
-  if (!can_park()) return call();
+  if (!can_park()) return undisturbed(call);
   long result = attempt();
   if (result != kWouldWait) return static_cast<decltype(call())>(as_libc(result));
   return without_core_anywhere(call, name);

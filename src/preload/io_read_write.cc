@@ -59,7 +59,7 @@ bool can_be_tried(Kind kind) {
 
 template <class Attempt, class Call>
 ssize_t take_or_wait(int fd, const Attempt& attempt, const Call& call) {
-  if (!can_park()) return call();
+  if (!can_park()) return undisturbed(call);
   if (expected_to_wait(fd)) return wait_on(fd, call);
   Kind kind = kind_of(fd);
   if (can_be_tried(kind)) {

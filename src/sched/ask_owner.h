@@ -19,8 +19,10 @@ inline bool ask_owner(ThreadRecord<RealWorld>& record, CoreIndex core, int pid, 
                       int signal) {
   if (signal == 0 || os::signal_blocked(pid, tid, signal)) return false;
   if (core == kNoCore && os::thread_run_state(pid, tid) != 'R') return false;
-  return record.nudge.ask([&] { return may_be_asked(record, core); },
-                          [&] { return os::tgkill(pid, tid, signal) == 0; });
+  auto may_be_asked_still = [&] {
+    return record.tid.load(std::memory_order_relaxed) == tid && may_be_asked(record, core);
+  };
+  return record.nudge.ask(may_be_asked_still, [&] { return os::tgkill(pid, tid, signal) == 0; });
 }
 
 }  // namespace roost

@@ -112,7 +112,7 @@ class Trial {
     }
     return true;
   }
-  bool refuses(CoreIndex) { return false; }
+  bool refuses(CoreIndex) { return dice_.below(4) == 0; }
   std::uint32_t waits_found() const { return waits_found_; }
   bool answered(CoreIndex) { return !actors_[owner_].asked; }
   bool wake(CoreIndex) { return false; }

@@ -456,7 +456,10 @@ static void end_wait_inside_libc() {
   waiters_inside_libc.fetch_sub(1, std::memory_order_relaxed);
 }
 
-WithoutNudges::WithoutNudges() : refusing_(self.record && self.record->nudge.refuse(NudgeWait{})) {}
+// A thread in the kernel without its core is not asked anyway, and its record may be that of the
+// parent in vfork.
+WithoutNudges::WithoutNudges()
+    : refusing_(self.record && !self.in_kernel && self.record->nudge.refuse(NudgeWait{})) {}
 
 void enter_external() {
   if (self.in_kernel) return;

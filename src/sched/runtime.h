@@ -83,7 +83,7 @@ inline void nudge_arrived() {
 }
 
 // While it lives, the watchdog does not ask the calling thread by its signal, which would end some
-// system calls with a part of their result [nudge-2]. Nestable, in handlers too.
+// system calls with a part of their result, or EINTR [nudge-2]. Nestable, in handlers too.
 class WithoutNudges {
  public:
   WithoutNudges();
@@ -93,8 +93,8 @@ class WithoutNudges {
   WithoutNudges(const WithoutNudges&) = delete;
   WithoutNudges& operator=(const WithoutNudges&) = delete;
 
-  // Whether one lives; and its end, for whoever leaves by a jump. (A handler may have given the
-  // thread's record back meanwhile.)
+  // Whether one lives; and its end, for whoever leaves by a jump. The record may be another one by
+  // then, or none: a handler may have given it back.
   static bool any() { return self.record && self.record->nudge.is_refused(); }
   static void end() {
     if (self.record) self.record->nudge.accept();

@@ -54,7 +54,7 @@ class Watchdog {
  private:
   static constexpr unsigned kExpectSpinning = 16;
 
-  enum class Asked : std::uint8_t { no, yes, cannot_be };
+  enum class Asked : std::uint8_t { no, yes, refused, cannot_be };
   struct Core {
     std::uint32_t passes;
     Asked asked;             // the owner, since it last passed a scheduling point
@@ -81,8 +81,8 @@ class Watchdog {
       // It may have been between two waits when it was asked: it is asked again until then.
       if (it.asked == Asked::yes && spin_ticks_ && !over && hands.answered(core))
         it.asked = Asked::no;
-      if (it.asked == Asked::no && !hands.refuses(core)) {
-        it.asked = hands.ask(core) ? Asked::yes : Asked::cannot_be;
+      if (it.asked == Asked::no || (it.asked == Asked::refused && !over)) {
+        it.asked = ask(hands, core);
         if (it.asked == Asked::yes) return;
       }
       if (!over) return;
@@ -98,9 +98,19 @@ class Watchdog {
     constexpr Nanoseconds kPause = 64'000'000;
     Core& it = cores_[core];
     if (it.asked != Asked::no && now - it.asked_beside < kPause) return;
-    it.asked_beside = now;
-    if (!hands.sleeps(core) && !hands.refuses(core))
-      it.asked = hands.ask(core) ? Asked::yes : Asked::cannot_be;
+    if (!hands.sleeps(core)) it.asked = ask(hands, core);
+    if (it.asked == Asked::refused) {
+      it.asked = Asked::no;
+    } else {
+      it.asked_beside = now;
+    }
+  }
+
+  template <class Hands>
+  static Asked ask(Hands& hands, CoreIndex core) {
+    if (hands.refuses(core)) return Asked::refused;
+    if (hands.ask(core)) return Asked::yes;
+    return hands.refuses(core) ? Asked::refused : Asked::cannot_be;
   }
 
   Core cores_[1024];
