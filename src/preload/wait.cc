@@ -42,6 +42,10 @@ void wake_all_who_retry() {
   });
 }
 
+static bool is_before(const timespec& one, const timespec& other) {
+  return one.tv_sec != other.tv_sec ? one.tv_sec < other.tv_sec : one.tv_nsec < other.tv_nsec;
+}
+
 WaitResult LotHost::sleep(LotWaiter& waiter) {
   if (waiter.thread == kNoThread) return sleep_unmanaged(waiter);
   if (is_light()) return sleep_beside_siblings(waiter);
@@ -56,15 +60,22 @@ WaitResult LotHost::sleep(LotWaiter& waiter) {
   }
 }
 
+// Who cancels the thread cannot wake it, having no record to leave a permit in, nor the waiter, which
+// is on its stack: so it looks at times.
 WaitResult LotHost::sleep_unmanaged(LotWaiter& waiter) {
+  constexpr Nanoseconds kLook = 20'000'000;
+  bool realtime = deadline_ && deadline_->realtime;
   for (;;) {
     if (waiter.woken.load(std::memory_order_acquire)) return WaitResult::woken;
     if (cancellable_ && cancel_requested()) return WaitResult::cancelled;
-    int slept =
-        os::futex_wait(&waiter.woken, 0, os::FutexScope::process,
-                       deadline_ ? &deadline_->at : nullptr, deadline_ && deadline_->realtime);
+    const timespec* until = deadline_ ? &deadline_->at : nullptr;
+    timespec look =
+        os::to_timespec(os::clock_ns(realtime ? CLOCK_REALTIME : CLOCK_MONOTONIC) + kLook);
+    bool looks = cancellable_ && (!until || is_before(look, *until));
+    if (looks) until = &look;
+    int slept = os::futex_wait(&waiter.woken, 0, os::FutexScope::process, until, realtime);
     if (waiter.woken.load(std::memory_order_acquire)) return WaitResult::woken;
-    if (slept == -ETIMEDOUT) return WaitResult::timed_out;
+    if (slept == -ETIMEDOUT && !looks) return WaitResult::timed_out;
     if (slept == -EINTR && interruptible_) return WaitResult::interrupted;
   }
 }
