@@ -60,8 +60,8 @@ WaitResult LotHost::sleep(LotWaiter& waiter) {
   }
 }
 
-// Who cancels the thread cannot wake it, having no record to leave a permit in, nor the waiter, which
-// is on its stack: so it looks at times.
+// Who cancels the thread cannot wake it, having no record to leave a permit in, nor the waiter,
+// which is on its stack: so it looks at times.
 WaitResult LotHost::sleep_unmanaged(LotWaiter& waiter) {
   constexpr Nanoseconds kLook = 20'000'000;
   bool realtime = deadline_ && deadline_->realtime;

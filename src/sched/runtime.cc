@@ -202,8 +202,11 @@ int attach_process(bool may_load) {
   disown_earlier_image();
   if (!thread_attach()) {
     active = false;
-    segment_detach(segment, process, ProcessState::free);
-    drop_mapping();
+    // A keeper that gives back what an earlier image held ends by itself, and needs the mapping
+    // until then.
+    bool alone = !keeper_started();
+    segment_detach(segment, process, alone ? ProcessState::free : ProcessState::exiting);
+    if (alone) drop_mapping();
     return kSegmentNoThreadRecord;
   }
   return 0;

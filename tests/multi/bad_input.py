@@ -211,3 +211,11 @@ def test_instance_out_of_records(world: World):
     require(outcome.stdout == b"50 threads\n", f"many_threads printed {outcome.stdout!r}")
     require_one_sentence(outcome, "thread record")
     world.require_gone(instance)
+
+
+@cases("barrier", "cancel_cleanup", "cond", "exec", "fork", "jumps", "kernel_waits", "thread_exit")
+def test_threads_without_records_behave_as_others(world: World, program: str):
+    instance = world.roost.new_instance("full")
+    outcome = world.run(world.program(program, folder="posix"), instance, "--set", "max_threads=2")
+    require_success(outcome, program)
+    world.require_gone(instance)
