@@ -37,11 +37,10 @@ def llvm_runtime() -> dict[str, dict[str, str]]:
     return {"libomp": {"LD_PRELOAD": os.fspath(found[-1])}} if found else {}
 
 
-def best_rival(result: Result) -> tuple[str, float] | None:
-    """The fastest side without Roost, and its median; all figures here are rates."""
+def best_rival(result: Result) -> str | None:
+    """The side without Roost that has the highest median; all figures here are rates."""
     known = [(result.median(v.name), v.name) for v in result.case.variants if v.name not in OURS]
-    known = [(value, name) for value, name in known if value is not None]
-    return (max(known)[1], max(known)[0]) if known else None
+    return max(((value, name) for value, name in known if value is not None), default=(0, None))[1]
 
 
 def _names(results: list[Result]) -> list[str]:
@@ -72,7 +71,7 @@ def table(results: list[Result], limit: float) -> tuple[tuple[str, ...], list[tu
         rows.append((
             result.case.name, result.case.unit, *(_with_spread(result, n, limit) for n in names),
             render.ratio(result.ratio(ROOST, LINUX)), render.ratio(result.ratio(PRELOAD, LINUX)),
-            best[0] if best else "-", render.ratio(result.ratio(ROOST, best[0]) if best else None)))
+            best or "-", render.ratio(result.ratio(ROOST, best) if best else None)))
     return head, rows
 
 
@@ -106,7 +105,7 @@ def slower(results: list[Result]) -> list[str]:
     lost = []
     for result in results:
         best = best_rival(result)
-        ratio = result.ratio(ROOST, best[0]) if best else None
+        ratio = result.ratio(ROOST, best) if best else None
         if ratio is not None and ratio < LOSS:
-            lost.append(f"{result.case.name} ({ratio:.2f} of {best[0]})")
+            lost.append(f"{result.case.name} ({ratio:.2f} of {best})")
     return lost

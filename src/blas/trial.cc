@@ -16,6 +16,7 @@ namespace {
 class Random {
  public:
   Random(std::uint64_t seed, bool exact) : state_(mix(seed)), exact_(exact) {}
+  bool is_exact() const { return exact_; }
   double next() {
     std::uint64_t bits = mix(state_ += kMixStep) >> 11;
     if (exact_) return (bits & 1 ? 1 : 2) * (bits & 2 ? 1 : -1);
@@ -37,7 +38,7 @@ class Numbers {
  public:
   // `exact`: numbers for which all sums are exact.
   Numbers(bool is_double, std::uint64_t seed, bool exact)
-      : is_double_(is_double), exact_(exact), random_(seed, exact) {}
+      : is_double_(is_double), random_(seed, exact) {}
   void set(const Matrix& matrix, std::size_t i, double value) {
     if (is_double_) {
       reinterpret_cast<double*>(matrix.at)[i] = value;
@@ -59,37 +60,38 @@ class Numbers {
   // A triangle, on either side of the diagonal, by which nothing grows: only odd unknowns depend on
   // others, which are even.
   void let_nothing_grow(const Matrix& matrix, std::size_t order, std::size_t parts) {
-    for (std::size_t j = 0; j < order; ++j) {
-      for (std::size_t i = 0; i < order; ++i) {
-        if (i % 2 == 1 && j % 2 == 0) continue;
-        for (std::size_t part = 0; part < parts; ++part)
-          set(matrix, parts * (i + j * order) + part, 0);
-      }
-    }
+    scale(matrix, order, parts,
+          [](std::size_t i, std::size_t j) { return i % 2 == 1 && j % 2 == 0 ? 1.0 : 0.0; });
   }
-  double on_diagonal() const { return exact_ ? 0.5 : 1.25; }
-  bool are_exact() const { return exact_; }
+  double on_diagonal() const { return are_exact() ? 0.5 : 1.25; }
+  bool are_exact() const { return random_.is_exact(); }
 
   // Elements of a square matrix become the smaller the farther they are from its diagonal.
   void fall_off(const Matrix& matrix, std::size_t order, std::size_t parts) {
+    scale(matrix, order, parts, [](std::size_t i, std::size_t j) {
+      return 0.9 / static_cast<double>(std::max<std::size_t>(i > j ? i - j : j - i, 1));
+    });
+  }
+
+ private:
+  // Each element of a square matrix, by `factor(row, column)`.
+  template <class By>
+  void scale(const Matrix& matrix, std::size_t order, std::size_t parts, const By& factor) {
     for (std::size_t j = 0; j < order; ++j) {
       for (std::size_t i = 0; i < order; ++i) {
-        double scale = 0.9 / static_cast<double>(std::max<std::size_t>(i > j ? i - j : j - i, 1));
         for (std::size_t part = 0; part < parts; ++part) {
           std::size_t at = parts * (i + j * order) + part;
-          set(matrix, at, scale * get(matrix, at));
+          set(matrix, at, factor(i, j) * get(matrix, at));
         }
       }
     }
   }
-
- private:
   double get(const Matrix& matrix, std::size_t i) const {
     return is_double_ ? reinterpret_cast<double*>(matrix.at)[i]
                       : static_cast<double>(reinterpret_cast<float*>(matrix.at)[i]);
   }
 
-  bool is_double_, exact_;
+  bool is_double_;
   Random random_;
 };
 

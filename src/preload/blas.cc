@@ -49,7 +49,6 @@ constexpr unsigned kMaxLibraries = 8;
 Library libraries[kMaxLibraries];
 unsigned n_libraries;
 
-bool wanted;
 std::atomic<bool> started{false};
 std::atomic<int> lock_waiters{0};
 
@@ -204,13 +203,8 @@ void* adapt(void*) {
 
 }  // namespace
 
-void blas_configure(BlasMode mode, bool all_trials) {
-  wanted = mode == BlasMode::adapt;
-  blas_width_configure(mode, all_trials);
-}
-
 void blas_before_thread() {
-  if (!wanted || started.load(std::memory_order_relaxed)) return;
+  if (!blas_bits_may_differ() || started.load(std::memory_order_relaxed)) return;
   if (started.exchange(true, std::memory_order_relaxed)) return;
   start_helper(adapt);
 }
@@ -221,7 +215,7 @@ void blas_after_fork() {
 }
 
 void blas_lock_waiters(int change) {
-  if (wanted) lock_waiters.fetch_add(change, std::memory_order_relaxed);
+  if (blas_bits_may_differ()) lock_waiters.fetch_add(change, std::memory_order_relaxed);
 }
 
 }  // namespace roost

@@ -16,9 +16,6 @@ enum class BlasMode {
   adapt,  // that, and other widths
 };
 
-// Before the process has its first managed thread.
-// `all_trials`: calls are tried however long that takes and little it gains.
-void blas_configure(BlasMode mode, bool all_trials);
 // Before the program creates a thread. Starts the helper, if one is wanted.
 void blas_before_thread();
 void blas_after_fork();

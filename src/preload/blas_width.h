@@ -7,7 +7,8 @@
 
 namespace roost {
 
-// `all_trials`: all are made that can be, for tests. Once, before there are threads.
+// `all_trials`: calls are tried however long that takes and little it gains, for tests. Before the
+// process has its first managed thread.
 void blas_width_configure(BlasMode mode, bool all_trials);
 bool blas_makes_all_trials();
 

@@ -91,14 +91,6 @@ class WaitTime {
   Nanoseconds start_ = os::now();
 };
 
-// A call with the core that a signal would end early, whatever its handler's SA_RESTART, with a
-// part of its result or EINTR: the watchdog's own does not.
-template <class Call>
-auto undisturbed(const Call& call) {
-  WithoutNudges guard;
-  return call();
-}
-
 // A call on `fd` without the core. If the descriptor turns out not to wait, that is news.
 template <class Call>
 auto wait_on(int fd, const Call& call, const char* name = __builtin_FUNCTION()) {

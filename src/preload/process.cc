@@ -9,6 +9,7 @@
 #include "preload/affinity.h"
 #include "preload/blas.h"
 #include "preload/blas_calls.h"
+#include "preload/blas_width.h"
 #include "preload/config.h"
 #include "preload/errand.h"
 #include "preload/fork_gate.h"
@@ -82,7 +83,7 @@ __attribute__((constructor(101))) void start(int, char**, char** environment) {
   report_stats = stats_wanted(environment);
   if (report_stats) keep_standard_error();
   trap_configure(trap_wanted(environment));
-  blas_configure(blas_mode_wanted(environment), blas_trials_wanted(environment));
+  blas_width_configure(blas_mode_wanted(environment), blas_trials_wanted(environment));
   configure_trace(environment, config.instance);
   nudges_prepare(spin_mode_wanted(environment));
   runtime_is_rank(rank_in(environment));

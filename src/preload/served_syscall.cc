@@ -91,8 +91,7 @@ bool serve_syscall(const SystemCall& s, long& result) {
     return true;
   }
   if (syscall_may_end_early(s.number)) {
-    WithoutNudges guard;
-    result = made_in_kernel(s);
+    result = undisturbed([&] { return made_in_kernel(s); });
     return true;
   }
   switch (s.number) {

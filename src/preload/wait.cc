@@ -69,10 +69,13 @@ WaitResult LotHost::sleep_unmanaged(LotWaiter& waiter) {
     if (waiter.woken.load(std::memory_order_acquire)) return WaitResult::woken;
     if (cancellable_ && cancel_requested()) return WaitResult::cancelled;
     const timespec* until = deadline_ ? &deadline_->at : nullptr;
-    timespec look =
-        os::to_timespec(os::clock_ns(realtime ? CLOCK_REALTIME : CLOCK_MONOTONIC) + kLook);
-    bool looks = cancellable_ && (!until || is_before(look, *until));
-    if (looks) until = &look;
+    bool looks = false;
+    timespec look{};
+    if (cancellable_) {
+      look = os::to_timespec(os::clock_ns(realtime ? CLOCK_REALTIME : CLOCK_MONOTONIC) + kLook);
+      looks = !until || is_before(look, *until);
+      if (looks) until = &look;
+    }
     int slept = os::futex_wait(&waiter.woken, 0, os::FutexScope::process, until, realtime);
     if (waiter.woken.load(std::memory_order_acquire)) return WaitResult::woken;
     if (slept == -ETIMEDOUT && !looks) return WaitResult::timed_out;

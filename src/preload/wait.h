@@ -76,6 +76,14 @@ inline Deadline deadline_of(const timespec* at, clockid_t clock) {
   return {at->tv_sec < 0 ? timespec{} : *at, clock == CLOCK_REALTIME};
 }
 
+// A call with the core that a signal would end early, whatever its handler's SA_RESTART, with a
+// part of its result or EINTR: the watchdog's own does not.
+template <class Call>
+auto undisturbed(const Call& call) {
+  WithoutNudges guard;
+  return call();
+}
+
 // Runs libc's blocking call with the core given away, and gets a core again before returning; also
 // when the thread is cancelled inside. For any thread: unmanaged ones just make the call, and so do
 // children that share the parent's memory (vfork), whose core this is not. `name`: what a trace

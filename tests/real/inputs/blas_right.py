@@ -31,8 +31,8 @@ def at(array):
     return array.ctypes.data_as(ctypes.c_void_p)
 
 
-def symmetric(half, other):
-    return half + other.T
+def product(left, right):
+    return numpy.einsum("ik,kj->ij", left, right)
 
 
 def results(m: int, n: int, k: int):
@@ -41,27 +41,26 @@ def results(m: int, n: int, k: int):
     a, b, c = matrix(m, k), matrix(k, n), matrix(m, n)
     out = c.copy(order="F")
     blas.cblas_dgemm(COLUMN, PLAIN, PLAIN, m, n, k, alpha, at(a), m, at(b), k, beta, at(out), m)
-    yield "gemm", out, ALPHA * numpy.einsum("ik,kj->ij", a, b) + BETA * c
+    yield "gemm", out, ALPHA * product(a, b) + BETA * c
     for side, order, half in ((LEFT, m, UPPER), (RIGHT, n, LOWER)):
+        part = numpy.triu if half == UPPER else numpy.tril
+        on_side = lambda x, y: product(x, y) if side == LEFT else product(y, x)
         s, other = matrix(order, order), matrix(m, n)
-        whole = symmetric(numpy.triu(s), numpy.triu(s, 1)) if half == UPPER else symmetric(
-            numpy.tril(s), numpy.tril(s, -1))
+        whole = part(s) + part(s).T - numpy.diag(numpy.diag(s))
         out = c.copy(order="F")
         blas.cblas_dsymm(COLUMN, side, half, m, n, alpha, at(s), order, at(other), m, beta, at(out), m)
-        product = numpy.einsum("ik,kj->ij", *((whole, other) if side == LEFT else (other, whole)))
-        yield "symm", out, ALPHA * product + BETA * c
-        t = triangle(order, numpy.triu if half == UPPER else numpy.tril)
+        yield "symm", out, ALPHA * on_side(whole, other) + BETA * c
+        t = triangle(order, part)
         out = c.copy(order="F")
         blas.cblas_dtrsm(COLUMN, side, half, PLAIN, NON_UNIT, m, n, one, at(t), order, at(out), m)
-        back = (t, out) if side == LEFT else (out, t)
-        yield "trsm", numpy.einsum("ik,kj->ij", *back), c
+        yield "trsm", on_side(t, out), c
         out = c.copy(order="F")
         blas.cblas_dtrmm(COLUMN, side, half, PLAIN, NON_UNIT, m, n, one, at(t), order, at(out), m)
-        yield "trmm", out, numpy.einsum("ik,kj->ij", *((t, c) if side == LEFT else (c, t)))
+        yield "trmm", out, on_side(t, c)
     s, out = matrix(m, m), matrix(m, m)
     before = out.copy(order="F")
     blas.cblas_dsyrk(COLUMN, UPPER, PLAIN, m, k, alpha, at(a), m, beta, at(out), m)
-    yield "syrk", numpy.triu(out), numpy.triu(ALPHA * numpy.einsum("ik,jk->ij", a, a) + BETA * before)
+    yield "syrk", numpy.triu(out), numpy.triu(ALPHA * product(a, a.T) + BETA * before)
 
 
 right = {}
