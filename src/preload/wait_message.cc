@@ -21,14 +21,21 @@ constexpr timespec kAtOnce{};
 
 long wait_if(long would_wait, long result) { return result == would_wait ? kWouldWait : result; }
 
-// A zero timeout cannot tell an operation that would wait from one with IPC_NOWAIT; libc's own call
-// can, and then does not wait either.
+// With IPC_NOWAIT, as a timeout of zero does sleep, and a signal may end that. Where the program's
+// own IPC_NOWAIT is why it fails, libc's call does not wait either. Of more operations than
+// programs have (or of a bad address) the copy says nothing.
 template <class Call>
-int semaphore_or_wait(int id, sembuf* operations, size_t count, const Call& call) {
+int semaphore_or_wait(int id, const sembuf* operations, size_t count, const Call& call) {
   return attempt_or_wait(
-      [&] {
-        return wait_if(-EAGAIN, os::raw_syscall(SYS_semtimedop, id, os::arg(operations),
-                                                static_cast<long>(count), os::arg(&kAtOnce)));
+      [&]() -> long {
+        constexpr size_t kMost = 32;
+        sembuf at_once[kMost];
+        if (count > kMost || !os::read_own_memory(reinterpret_cast<std::uint64_t>(operations),
+                                                  at_once, count * sizeof *at_once))
+          return kWouldWait;
+        for (size_t i = 0; i < count; ++i) at_once[i].sem_flg |= IPC_NOWAIT;
+        return wait_if(-EAGAIN,
+                       os::raw_syscall(SYS_semop, id, os::arg(at_once), static_cast<long>(count)));
       },
       call);
 }
@@ -77,7 +84,8 @@ ROOST_EXPORT int semop(int id, sembuf* operations, size_t count) noexcept {
 ROOST_EXPORT int semtimedop(int id, sembuf* operations, size_t count,
                             const timespec* timeout) noexcept {
   auto call = [&] { return real_semtimedop(id, operations, count, timeout); };
-  return asks_kernel_to_wait(timeout) ? semaphore_or_wait(id, operations, count, call) : call();
+  return asks_kernel_to_wait(timeout) ? semaphore_or_wait(id, operations, count, call)
+                                      : undisturbed(call);
 }
 
 ROOST_EXPORT ssize_t mq_receive(mqd_t queue, char* text, size_t bytes, unsigned* priority) {
