@@ -102,9 +102,11 @@ ssize_t readv_or_wait(int fd, const iovec* parts, int count, const Call& call) {
 
 // The rest of a write to a pipe that has taken `done` of `bytes`; `attempt(done)` goes on without
 // waiting. A signal ends it with what was written, whatever its handler's SA_RESTART, as in the
-// kernel: so it waits by poll, which is never restarted.
+// kernel: so it waits by poll, which is never restarted. Whether such a write waits may have been
+// changed by another number or process that has the same description: so that is asked before.
 template <class Attempt>
 ssize_t write_rest(int fd, size_t done, size_t bytes, const Attempt& attempt) {
+  if (learn_kind(fd) != Kind::pipe) return static_cast<ssize_t>(done);
   return wait_on(fd, [&] {
     while (done < bytes) {
       pollfd room{fd, POLLOUT, 0};
