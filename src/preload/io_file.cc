@@ -2,6 +2,7 @@
 //
 // Opening waits on a FIFO alone, so a path is looked at first where the mode can wait. Locks are
 // tried before they are waited for.
+#include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -161,7 +162,9 @@ ROOST_EXPORT int close(int fd) { return real_close(forget(fd)); }
 ROOST_ALSO(int, __close, close, int);
 // In which libc closes the descriptor by an instruction of its own.
 ROOST_EXPORT int fclose(FILE* stream) {
-  forget(fileno_unlocked(stream));
+  int before = errno;
+  forget(fileno_unlocked(stream));  // which sets errno where there is none
+  errno = before;
   return real_fclose(stream);
 }
 ROOST_EXPORT int dup2(int from, int to) noexcept { return real_dup2(from, forget(to)); }
