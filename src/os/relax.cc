@@ -4,9 +4,14 @@
 
 namespace roost {
 
+// A thread of a real-time class that yields is the next one again, and would keep the lock's holder
+// from the CPU for good: so in the end it sleeps.
 void RealWorld::relax(unsigned spins) {
+  constexpr unsigned kPauses = 200, kYields = 800;
+  constexpr Nanoseconds kNap = 50'000;
   cpu_pause();
-  if (spins > 200) os::yield();
+  if (spins > kPauses + kYields) return os::sleep_for(kNap);
+  if (spins > kPauses) os::yield();
 }
 
 }  // namespace roost

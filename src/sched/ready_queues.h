@@ -223,7 +223,7 @@ class ReadyQueues {
   // For a lock, between two looks at its holder.
   unsigned tries() {
     if constexpr (requires { os_.lock_tries; }) return os_.lock_tries;
-    return 1024;
+    return 64;
   }
 
   // Whether the same party has had a lock for long, as far as the caller has seen.
