@@ -57,7 +57,11 @@ void apply_inherited(const Inherited& state) {
   asm volatile("msr fpcr, %0" : : "r"(static_cast<std::uint64_t>(state.mxcsr)));
 #endif
   if (state.name[0]) os::raw_syscall(SYS_prctl, PR_SET_NAME, os::arg(state.name));
-  std::uint64_t mask = take_believed_mask(state.signal_mask);
+  set_signal_mask(state.signal_mask);
+}
+
+void set_signal_mask(std::uint64_t mask) {
+  mask = take_believed_mask(mask);
   set_mask(&mask, nullptr);
 }
 

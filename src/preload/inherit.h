@@ -9,6 +9,8 @@ namespace roost {
 Inherited inherited_state();
 // Onto the calling thread.
 void apply_inherited(const Inherited&);
+// That of the calling thread from now on, as the program believes it to be.
+void set_signal_mask(std::uint64_t mask);
 // Blocks every signal: a kernel thread in the cache must not take one meant for the program.
 void block_signals();
 // Whether any signal is pending for the calling thread (or its process).

@@ -94,7 +94,8 @@ pthread_key_t end_key();
 // The calling thread's pending cancellation, and whether it may act on one now.
 inline bool cancel_requested() {
   Thread* t = this_thread();
-  return t && t->cancel_requested.load(std::memory_order_relaxed) && !t->cancel_acted;
+  if (!t) return self.cancelled.load(std::memory_order_relaxed);
+  return t->cancel_requested.load(std::memory_order_relaxed) && !t->cancel_acted;
 }
 bool cancel_enabled();
 // Acts on a pending cancellation: does not return if there is one and the thread is not ending yet.

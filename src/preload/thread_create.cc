@@ -114,9 +114,11 @@ void prepare(Thread* t, void* (*start)(void*), void* argument, const Attributes&
 }
 
 // Whether the calling thread, after its destructors, left something in its kernel thread that a
-// successor must not find.
+// successor must not find: its clock shows what all have used.
 bool leaves_traces(const Thread* t, const Inherited& state) {
-  return t->keep_out_of_cache.load(std::memory_order_relaxed) || t->owned_mutexes != 0 ||
+  constexpr Nanoseconds kMostUsed = 1'000'000;
+  return os::thread_cpu_time() > kMostUsed ||
+         t->keep_out_of_cache.load(std::memory_order_relaxed) || t->owned_mutexes != 0 ||
          holds_robust_mutex() || (state.signal_mask != 0 && signals_pending());
 }
 
@@ -206,7 +208,7 @@ void* kernel_thread(void* data) {
     futexes_may_wait_unseen();
   }
   t->index = self.index;
-  take_believed_mask(t->inherited.signal_mask);
+  set_signal_mask(t->inherited.signal_mask);
   trap_thread_starts();
   for (;;) {
     void* result = t->start(t->argument);
@@ -223,17 +225,39 @@ bool others_begin_threads() {
          creator.dlfo_map_start != libc.dlfo_map_start;
 }
 
-int create_kernel_thread(pthread_t* handle, const pthread_attr_t* attr, Thread* t) {
+// `has_mask`: the attributes say what signals the thread blocks, and it has begun so.
+int create_kernel_thread(pthread_t* handle, const pthread_attr_t* attr, bool has_mask, Thread* t) {
   // libc's thread is always joinable: whether the program's is detached may change with reuse.
   pthread_attr_t copy;
   if (attr) {
     memcpy(&copy, attr, sizeof copy);
     pthread_attr_setdetachstate(&copy, PTHREAD_CREATE_JOINABLE);
   }
+  // Until it is known here it must not take a signal, whose handler may end it.
+  NoSignals of_its_own;
+  if (!has_mask) t->inherited.signal_mask = believed_mask(of_its_own.before());
   // The child inherits the affinity: it may start on any core of the instance.
   unpin_self();
   int error = real::pthread_create(handle, attr ? &copy : nullptr, kernel_thread, t);
   repin_self();
+  return error;
+}
+
+// Kernel threads that wait for the next thread of the program take memory and count as processes:
+// where one cannot be created for want of either, they end, and it is tried again.
+int create_in_their_place(pthread_t* handle, const pthread_attr_t* attr, bool has_mask, Thread* t) {
+  constexpr int kTries = 100;
+  constexpr Nanoseconds kMoment = 500'000;
+  int error = EAGAIN;
+  if (cache_end_all() == 0) return error;
+  for (int tries = 0; error == EAGAIN && tries < kTries; ++tries) {
+    without_core([] {
+      os::sleep_for(kMoment);
+      return 0;
+    });
+    cache_end_all();  // it tells some at a time
+    error = create_kernel_thread(handle, attr, has_mask, t);
+  }
   return error;
 }
 
@@ -299,9 +323,10 @@ int create_thread(pthread_t* handle, const pthread_attr_t* attr, void* (*start)(
   Thread* t = allocate_thread();
   if (!t) return EAGAIN;
   prepare(t, start, argument, attributes);
-  t->inherited.signal_mask = believed_mask(attributes.has_mask ? attributes.mask : 0);
+  t->inherited.signal_mask = believed_mask(attributes.mask);
   thread_started();
-  int error = create_kernel_thread(handle, attr, t);
+  int error = create_kernel_thread(handle, attr, attributes.has_mask, t);
+  if (error == EAGAIN) error = create_in_their_place(handle, attr, attributes.has_mask, t);
   if (error) {
     live_threads.fetch_sub(1, std::memory_order_relaxed);
     free_thread(t);

@@ -114,9 +114,36 @@ int detach(pthread_t handle) {
   return error;
 }
 
+// The `self` of a thread that is not known here, in a process that is not managed. A handle is the
+// address of libc's part of the thread's storage, from which ours is as far in all of them.
+Self& self_of(pthread_t handle) {
+  auto distance = reinterpret_cast<std::uintptr_t>(&self) - pthread_self();
+  return *reinterpret_cast<Self*>(handle + distance);
+}
+
+std::atomic<int> unknown_cancellations{0};  // under way
+
+int cancel_unknown(pthread_t handle) {
+  if (handle == pthread_self()) return real::pthread_cancel(handle);
+  // It looks at the one, and acts on the other, after which it may be gone.
+  unknown_cancellations.fetch_add(1, std::memory_order_seq_cst);
+  self_of(handle).cancelled.store(true, std::memory_order_seq_cst);
+  int error = real::pthread_cancel(handle);
+  unknown_cancellations.fetch_sub(1, std::memory_order_seq_cst);
+  return error;
+}
+
+// If libc's request was not there yet, it is soon.
+void act_on_unknown_cancel() {
+  self.cancelled.store(false, std::memory_order_seq_cst);
+  bool coming = unknown_cancellations.load(std::memory_order_seq_cst) != 0;
+  pthread_testcancel();
+  if (coming) self.cancelled.store(true, std::memory_order_relaxed);
+}
+
 int cancel(pthread_t handle) {
   Thread* t = find_thread(handle);
-  if (!t) return real::pthread_cancel(handle);
+  if (!t) return cancel_unknown(handle);
   ThreadIndex index = kNoThread;
   {
     LockGuard guard(threads_lock);
@@ -157,6 +184,7 @@ bool cancel_enabled() {
 }
 
 void act_on_cancel() {
+  if (!this_thread()) return act_on_unknown_cancel();
   pthread_testcancel();
   // It returned: libc unwinds this thread already, and we are in one of its handlers.
   this_thread()->cancel_acted = true;

@@ -45,9 +45,10 @@ struct Self {
   const void* give_way = nullptr;  // a mutex this thread may not take again before those who wait
   std::uint32_t n_deferred = 0;
   DeferredWake deferred[16] = {};
-  bool too_many_deferred = false;  // some were not noted: everybody is woken instead
-  void* thread = nullptr;          // preload's Thread
-  WaitWords wait_words = {};       // of the yield it is in (ThreadRecord::wait_words)
+  bool too_many_deferred = false;       // some were not noted: everybody is woken instead
+  void* thread = nullptr;               // preload's Thread
+  std::atomic<bool> cancelled = false;  // by another thread, where there is no Thread
+  WaitWords wait_words = {};            // of the yield it is in (ThreadRecord::wait_words)
 };
 
 // Threads of this process that wait, in the kernel or for a core, in a call that libc made: they
@@ -97,6 +98,9 @@ class NoSignals {
   }
   NoSignals(const NoSignals&) = delete;
   NoSignals& operator=(const NoSignals&) = delete;
+
+  // What the thread blocks without it (if it is wanted).
+  std::uint64_t before() const { return before_; }
 
  private:
   void block();
