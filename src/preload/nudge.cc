@@ -12,6 +12,7 @@
 #include "os/sys.h"
 #include "preload/defer_cancellation.h"
 #include "preload/light.h"
+#include "preload/own_stack.h"
 #include "preload/process.h"
 #include "preload/real.h"
 #include "preload/spin_site.h"
@@ -24,6 +25,8 @@ namespace {
 
 constexpr int kSignal = SIGURG;
 constexpr unsigned kMaxSteps = 1024;
+// On a program's alternate stack, to wait in the handler.
+constexpr std::size_t kRoomToWait = 4608;
 
 SpinMode mode = SpinMode::off;
 std::atomic<bool> taken{false};  // the handler is ours
@@ -37,24 +40,34 @@ bool read_carefully(std::uint64_t address, unsigned width, std::uint64_t& value)
 }
 
 #if defined(__x86_64__)
-void on_nudge(int, siginfo_t*, void* context) {
+// Whether the interrupted thread waits; its loop may be rewritten then.
+bool find_wait(const ucontext_t& context, spin::WaitProof& proof) {
+  spin::Registers registers = spin::registers_of(context);
+  spin::CodeWindow code;
+  if (!read_code(registers.instruction_pointer, code, os::read_own_memory)) return false;
+  undo_rewrites(code);
+  proof = prove_wait(registers, code, read_carefully, kMaxSteps);
+  if (!proof.waits) return false;
+  runtime_segment().header->waits_found.fetch_add(1, std::memory_order_relaxed);
+  if (mode == SpinMode::rewrite) rewrite_wait_loop(proof, code);
+  return true;
+}
+
+// Called with all signals blocked, so that the proof can have a stack of Roost's, and is not cut by
+// an asynchronous cancellation. A thread waits for its next grant with its signals as the program
+// set them, since a handler may end what it waits for, and so on the stack where it is.
+void on_nudge(int, siginfo_t*, void* data) {
+  auto& context = *static_cast<ucontext_t*>(data);
   nudge_arrived();
   // A thread that was made to share its core before the signal reached it queues for one: it would
   // else spin beside the others for good. (Not where a keeper would have to be started for that.)
   if (!can_park() || !(has_core() || keeper_started())) return;
-  spin::Registers registers = spin::registers_of(*static_cast<ucontext_t*>(context));
-  if (in_light_runtime(registers.instruction_pointer)) return;
+  if (in_light_runtime(static_cast<std::uint64_t>(context.uc_mcontext.gregs[REG_RIP]))) return;
+  if (!alternate_stack_has(context, kRoomToWait)) return;
   spin::WaitProof proof;
-  {
-    DeferCancellation guard;
-    spin::CodeWindow code;
-    if (!read_code(registers.instruction_pointer, code, os::read_own_memory)) return;
-    undo_rewrites(code);
-    proof = prove_wait(registers, code, read_carefully, kMaxSteps);
-    if (!proof.waits) return;
-    runtime_segment().header->waits_found.fetch_add(1, std::memory_order_relaxed);
-    if (mode == SpinMode::rewrite) rewrite_wait_loop(proof, code);
-  }
+  bool waits = false;
+  if (!on_own_stack([&] { waits = find_wait(context, proof); }) || !waits) return;
+  set_signal_mask_of(context);
   if (let_light_sibling_run()) return;
   tell_of_spinner();
   DeferCancellation guard;
@@ -94,17 +107,22 @@ void nudges_start() {
   if (real_sigaction(kSignal, nullptr, &before) != 0 || !is_default(before)) return;
   struct sigaction action {};
   action.sa_sigaction = on_nudge;
-  // NODEFER: a thread that yields inside the handler keeps its signal mask as the program set it.
-  // Not ONSTACK: the alternate stacks of programs are made for less. (Go, whose own stacks are too
-  // small, sets the flag for all handlers of others.)
-  action.sa_flags = SA_SIGINFO | SA_RESTART | SA_NODEFER;
+  // ONSTACK: programs that have small stacks of their own (OCaml, Go) cannot take one elsewhere.
+  action.sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK;
+  // All, the one of pthread_cancel among them, but that of inline system calls, which cannot be
+  // made where it is blocked.
+  memcpy(&action.sa_mask, &os::kAllSignals, sizeof os::kAllSignals);
+  sigdelset(&action.sa_mask, SIGSYS);
   if (real_sigaction(kSignal, &action, nullptr) != 0) return;
   taken.store(true, std::memory_order_release);
   runtime_accept_nudges(kSignal);
 #endif
 }
 
-void nudges_after_fork() { spin_sites_after_fork(); }
+void nudges_after_fork() {
+  own_stacks_after_fork();
+  spin_sites_after_fork();
+}
 
 void nudges_give_up(int signal) {
   if (signal == kSignal && in_managed_process()) hand_over();
