@@ -1,4 +1,6 @@
 // Reads what proc(5) says of processes and threads, without libc's stdio or the heap.
+#include <errno.h>
+
 #include <cstdlib>
 #include <cstring>
 
@@ -152,12 +154,15 @@ bool signal_blocked(pid_t pid, pid_t tid, int signal) {
 
 bool process_alive(pid_t pid, std::uint64_t start_time) {
   char text[1024];
-  if (read_stat(pid, 0, text, sizeof text) <= 0) return false;
+  if (read_stat(pid, 0, text, sizeof text) <= 0) {
+    // It is gone, or /proc is not there, or no descriptor to read it by.
+    return pid > 0 && raw_syscall(SYS_kill, pid, 0) != -ESRCH;
+  }
   const char* state = after_name(text);
   if (!state || *state == 'X') return false;
   // The first thread may have ended long before the others.
   if (*state == 'Z' && stat_number(text, kThreadCount) <= 1) return false;
-  return stat_number(text, kStartTime) == start_time;
+  return start_time == 0 || stat_number(text, kStartTime) == start_time;
 }
 
 }  // namespace roost::os

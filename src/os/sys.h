@@ -200,7 +200,8 @@ inline bool has_value(std::uint64_t address, std::uint32_t value) {
                      arg(&nobody), value) == 0;
 }
 
-// Whether `pid` with that start time is still there and not a zombie.
+// Whether `pid` with that start time (0: not known) is still there and not a zombie; true if that
+// cannot be told.
 bool process_alive(pid_t pid, std::uint64_t start_time);
 
 }  // namespace roost::os

@@ -2,6 +2,7 @@
 #include "segment/segment.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -79,6 +80,14 @@ int check_header(const Segment& segment) {
   return 0;
 }
 
+// What the file system lacks later is a fatal signal then. Of an instance for very many threads, of
+// whose records the last will hardly be used, the beginning.
+int reserve(int fd, std::uint64_t bytes) {
+  constexpr std::uint64_t kMost = 16u << 20;
+  auto length = static_cast<off_t>(bytes < kMost ? bytes : kMost);
+  return fallocate(fd, 0, 0, length) < 0 && errno != EOPNOTSUPP ? -errno : 0;
+}
+
 void copy_name(char* to, std::size_t capacity, const char* from) {
   std::size_t length = strnlen(from, capacity - 1);
   memcpy(to, from, length);
@@ -96,6 +105,7 @@ int segment_create(int fd, SegmentConfig& config, Segment& segment) {
   if (getrlimit(RLIMIT_FSIZE, &largest) == 0 && largest.rlim_cur < layout.total) return -EFBIG;
   struct stat status;
   if (ftruncate(fd, static_cast<off_t>(layout.total)) < 0 || fstat(fd, &status) < 0) return -errno;
+  if (int error = reserve(fd, layout.total)) return error;
   if (int error = map(fd, status, true, segment)) return error;
   SegmentHeader& h = *segment.header;
   h.abi_version = kAbiVersion;

@@ -2,6 +2,7 @@
 #include "topo/machine.h"
 
 #include <algorithm>
+#include <cstring>
 
 namespace roost {
 namespace {
@@ -30,11 +31,17 @@ void number_densely(Machine& machine, std::uint16_t Core::*field) {
 }
 
 void number_nodes(Machine& machine) {
-  Machine before = machine;
+  // Not all of the machine: the stack may be a small one.
+  struct {
+    decltype(Machine::os_node) os_node;
+    decltype(Machine::distance) distance;
+  } before;
+  std::memcpy(before.os_node, machine.os_node, sizeof before.os_node);
+  std::memcpy(before.distance, machine.distance, sizeof before.distance);
   DenseNumbers number;
   std::uint16_t old_index[kMaxNodes] = {};
   for (unsigned i = 0; i < machine.n_cores; ++i) {
-    std::uint16_t old = before.cores[i].numa_node;
+    std::uint16_t old = machine.cores[i].numa_node;
     machine.cores[i].numa_node = number(old);
     old_index[machine.cores[i].numa_node] = old;
   }
