@@ -2,6 +2,9 @@
 //
 // A malformed value is named on standard error and left out. Variables of libomp and libgomp are
 // obeyed where this library has their meaning; the others that are set are named once.
+#include <sys/resource.h>
+
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 
@@ -181,6 +184,15 @@ void read_places(Settings& set) {
   if (const char* text = value_for_host("OMP_AFFINITY_FORMAT")) set_affinity_format(text);
 }
 
+// Of an OS thread: a member has the same room, whichever of the two it turns out to be.
+std::size_t usual_stack_bytes() {
+  rlimit limit;
+  std::size_t usual = ult::light_stack_bytes.load(std::memory_order_relaxed);
+  if (getrlimit(RLIMIT_STACK, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return usual;
+  return std::max(std::size_t{limit.rlim_cur},
+                  ult::least_light_stack_bytes.load(std::memory_order_relaxed));
+}
+
 void read_stacks(Settings& set) {
   constexpr const char* kSize = "a size like 512, 512K or 4M";
   constexpr struct {
@@ -194,16 +206,21 @@ void read_stacks(Settings& set) {
       break;
     }
   }
-  std::size_t light = ult::light_stack_bytes.load(std::memory_order_relaxed);
-  if (set.stack_bytes > light) light = set.stack_bytes;
+  constexpr std::size_t kLeast = 16384;
+  std::size_t light = 0;
   read_value("ROOST_OMP_STACKSIZE", kSize,
              [&](const char* text) { return parse::bytes(text, 1024, light); });
-  constexpr std::size_t kLeast = 16384;
-  if (light < kLeast) light = kLeast;
+  if (light) {
+    light = std::max(light, kLeast);
+    ult::least_light_stack_bytes.store(light, std::memory_order_relaxed);
+  } else {
+    light = std::max(usual_stack_bytes(), set.stack_bytes);
+    if (set.stack_bytes > ult::least_light_stack_bytes.load(std::memory_order_relaxed))
+      ult::least_light_stack_bytes.store(set.stack_bytes, std::memory_order_relaxed);
+  }
   ult::light_stack_bytes.store(light, std::memory_order_relaxed);
   if (set.stack_bytes)
-    ult::worker_stack_bytes.store(set.stack_bytes < kLeast ? kLeast : set.stack_bytes,
-                                  std::memory_order_relaxed);
+    ult::worker_stack_bytes.store(std::max(set.stack_bytes, kLeast), std::memory_order_relaxed);
 }
 
 const char* wait_value(const char* name) { return set_by_roost(name) ? nullptr : value_of(name); }

@@ -135,6 +135,7 @@ struct alignas(kCoreStride) Carrier {
   // What others write.
   std::atomic<Strand*> woken{nullptr};  // a stack: strands that were made ready elsewhere
   std::atomic<std::uint64_t> mail{0};   // pool workers: see Mail
+  bool is_worker = false;
   Sleeper sleeper;
   std::atomic<const Batch*> hungry{nullptr};  // while it sleeps: what it may begin
   // How often it has gone from one thing to the next, for the watch (ult/watch.cc); a hint.
@@ -372,6 +373,8 @@ void end_sleep(Carrier& carrier);
 
 // Stacks of light threads and workers, in bytes; for those made later.
 extern constinit std::atomic<std::size_t> light_stack_bytes;
+// Of a light thread's, so much will do where there is no memory for more.
+extern constinit std::atomic<std::size_t> least_light_stack_bytes;
 extern constinit std::atomic<std::size_t> worker_stack_bytes;
 
 // Around a fork: nobody is changing what the locks of this layer guard meanwhile.

@@ -21,9 +21,9 @@ constinit SpinLock lock;
 constinit char* chunk = nullptr;
 constinit std::size_t left = 0;
 
-char* map(std::size_t bytes, int protection) {
-  void* memory =
-      mmap(nullptr, bytes, protection, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+char* map(std::size_t bytes, int more_flags = 0) {
+  void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | more_flags, -1, 0);
   return memory == MAP_FAILED ? nullptr : static_cast<char*>(memory);
 }
 
@@ -31,10 +31,10 @@ char* map(std::size_t bytes, int protection) {
 
 void* permanent(std::size_t bytes) {
   bytes = (bytes + kAlign - 1) / kAlign * kAlign;
-  if (bytes > kChunk / 4) return map(bytes, PROT_READ | PROT_WRITE);
+  if (bytes > kChunk / 4) return map(bytes);
   SpinGuard guard(lock);
   if (left < bytes) {
-    char* fresh = map(kChunk, PROT_READ | PROT_WRITE);
+    char* fresh = map(kChunk);
     if (!fresh) return nullptr;
     chunk = fresh;
     left = kChunk;
@@ -49,11 +49,14 @@ void lock_permanent() { lock.acquire(); }
 void unlock_permanent() { lock.release(); }
 
 Stack map_stack(std::size_t bytes) {
-  constexpr std::size_t kPage = kGuardBytes;
+  constexpr std::size_t kPage = 65536;  // the largest there is
   Stack stack;
-  stack.bytes = (bytes + kPage - 1) / kPage * kPage + kPage;
-  stack.low = map(stack.bytes, PROT_READ | PROT_WRITE);
-  if (stack.low) mprotect(stack.low, kPage, PROT_NONE);
+  stack.bytes = (bytes + kPage - 1) / kPage * kPage + kGuardBytes;
+  stack.low = map(stack.bytes, MAP_STACK);
+  if (!stack.low) return stack;
+  mprotect(stack.low, kGuardBytes, PROT_NONE);
+  // Of most stacks a few pages are ever used. (Since Linux 6.7 MAP_STACK says so.)
+  madvise(stack.bottom(), stack.bytes - kGuardBytes, MADV_NOHUGEPAGE);
   return stack;
 }
 

@@ -19,16 +19,14 @@ T* permanent_array(std::size_t count) {
   return static_cast<T*>(permanent(count * sizeof(T)));
 }
 
-#if defined(__x86_64__)
-inline constexpr std::size_t kGuardBytes = 4096;
-#else
-inline constexpr std::size_t kGuardBytes = 65536;
-#endif
+// What may not be touched below each stack: an array whose first element is written first is not to
+// jump over it.
+inline constexpr std::size_t kGuardBytes = std::size_t{1} << 20;
 
-// A stack with a guard page below it.
+// A stack with a guard below it.
 struct Stack {
-  char* low = nullptr;    // the guard page
-  std::size_t bytes = 0;  // with the guard page
+  char* low = nullptr;    // the guard
+  std::size_t bytes = 0;  // with the guard
   char* bottom() const { return low + kGuardBytes; }
   char* top() const { return low + bytes; }
   bool holds(const void* place) const { return low && place >= bottom() && place < top(); }

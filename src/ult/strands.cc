@@ -8,7 +8,8 @@
 namespace roost::ult {
 
 constinit std::atomic<void (*)(void* from, void* to)> strands_switch{nullptr};
-constinit std::atomic<std::size_t> light_stack_bytes{std::size_t{1} << 20};
+constinit std::atomic<std::size_t> light_stack_bytes{std::size_t{8} << 20};
+constinit std::atomic<std::size_t> least_light_stack_bytes{std::size_t{1} << 20};
 
 // ---- Ready strands ------------------------------------------------------------------------------
 
@@ -195,6 +196,15 @@ void strand_main(void* argument) {
   }
 }
 
+Stack map_light_stack() {
+  std::size_t bytes = light_stack_bytes.load(std::memory_order_relaxed);
+  std::size_t least = least_light_stack_bytes.load(std::memory_order_relaxed);
+  Stack stack = map_stack(bytes);
+  while (!stack.low && bytes > least) stack = map_stack(bytes /= 2);
+  if (!stack.low) out_of_memory("the stack of a light thread");
+  return stack;
+}
+
 Strand* fresh_strand(Carrier& carrier) {
   if (__builtin_expect(!carrier.watched_for_overflow, 0)) watch_for_overflow(carrier);
   if (Strand* strand = carrier.spare) {
@@ -206,8 +216,7 @@ Strand* fresh_strand(Carrier& carrier) {
   if (!strand) out_of_memory("a light thread");
   new (strand) Strand;
   strand->carrier = &carrier;
-  strand->stack = map_stack(light_stack_bytes.load(std::memory_order_relaxed));
-  if (!strand->stack.low) out_of_memory("the stack of a light thread");
+  strand->stack = map_light_stack();
   introduce_stack(strand->stack);
   strand->stack_pointer = prepare_context(strand->stack.top(), strand_main, strand);
   return strand;
