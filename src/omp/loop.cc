@@ -155,34 +155,32 @@ void begin_loop(Member& member, const LoopPlan& plan) {
 bool next_chunk_of(Member& member) {
   LoopState& loop = member.loop;
   bool found = false;
-  if (!cancelled_construct(*member.team)) {
-    switch (loop.handout) {
-      case Handout::over:
+  switch (loop.handout) {
+    case Handout::over:
+      return false;
+    case Handout::block:
+      // begin_loop() has set the bounds.
+      found = loop.low < loop.high && !loop.next;
+      loop.next = 1;
+      break;
+    case Handout::cyclic:
+      found = next_cyclic(loop);
+      break;
+    case Handout::dynamic: {
+      // A dynamic loop has a slot. NOLINTNEXTLINE(clang-analyzer-core.CallAndMessage)
+      std::uint64_t number = loop.workshare->next.fetch_add(1, std::memory_order_acq_rel);
+      found = number < loop.chunks;
+      if (found) {
+        set_chunk(loop, number);
+      } else if (!loop.shares) {
+        no_chunk_left(member, number);
         return false;
-      case Handout::block:
-        // begin_loop() has set the bounds.
-        found = loop.low < loop.high && !loop.next;
-        loop.next = 1;
-        break;
-      case Handout::cyclic:
-        found = next_cyclic(loop);
-        break;
-      case Handout::dynamic: {
-        // A dynamic loop has a slot. NOLINTNEXTLINE(clang-analyzer-core.CallAndMessage)
-        std::uint64_t number = loop.workshare->next.fetch_add(1, std::memory_order_acq_rel);
-        found = number < loop.chunks;
-        if (found) {
-          set_chunk(loop, number);
-        } else if (!loop.shares) {
-          no_chunk_left(member, number);
-          return false;
-        }
-        break;
       }
-      case Handout::guided:
-        found = next_guided(loop);
-        break;
+      break;
     }
+    case Handout::guided:
+      found = next_guided(loop);
+      break;
   }
   if (found) return true;
   // What members share stays until they end the loop.
@@ -240,7 +238,7 @@ void pass_turn(LoopState& loop) {
 
 bool next_ordered_chunk(Member& member) {
   LoopState& loop = member.loop;
-  if (loop.has_turn_to_pass && loop.workshare && !cancelled_construct(*member.team)) {
+  if (loop.has_turn_to_pass && loop.workshare) {
     await_turn(member);
     pass_turn(loop);
   }

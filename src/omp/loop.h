@@ -25,11 +25,6 @@ void begin_loop(Member& member, const LoopPlan& plan);
 bool next_chunk_of(Member& member);  // any handout
 void no_chunk_left(Member& member, std::uint64_t next);
 
-inline bool cancelled_construct(const Team& team) {
-  return team.cancelled.load(std::memory_order_relaxed) &
-         (kCancelParallel | kCancelLoop | kCancelSections);
-}
-
 inline void set_chunk(LoopState& loop, std::uint64_t number) {
   loop.low = number * loop.chunk;
   loop.high = number + 1 == loop.chunks ? loop.trip : loop.low + loop.chunk;
@@ -37,8 +32,7 @@ inline void set_chunk(LoopState& loop, std::uint64_t number) {
 
 inline bool next_chunk(Member& member) {
   LoopState& loop = member.loop;
-  if (loop.handout != Handout::dynamic || loop.shares || cancelled_construct(*member.team))
-    return next_chunk_of(member);
+  if (loop.handout != Handout::dynamic || loop.shares) return next_chunk_of(member);
   // A dynamic loop has a slot. NOLINTNEXTLINE(clang-analyzer-core.CallAndMessage)
   std::uint64_t number = loop.workshare->next.fetch_add(1, std::memory_order_acq_rel);
   if (__builtin_expect(number >= loop.chunks, 0)) {
