@@ -129,6 +129,9 @@ __attribute__((noinline)) void create_in_full(Member& member, GompBody body, boo
     if (body.data) *static_cast<void**>(body.data) = event;
   }
   if (undeferred) {
+    // Its successors wait for the event. What it waits for itself is over.
+    if (flags & kGompDetach && flags & kGompDepend)
+      enter_dependences(member, task, GompDependences(depend));
     begin_undeferred(member, task);
     if (body.copy) body.copy(task.argument, body.data);
     {

@@ -42,6 +42,7 @@ KmpTask* copy_of(Member& member, KmpTask* pattern) {
   record.final_ = from.final_;
   record.abi_flags = from.abi_flags;
   record.untied = from.untied;
+  record.locks_as_member = from.locks_as_member;
   KmpTask* task = kmp_task_of(record);
   std::memcpy(static_cast<void*>(task), pattern, bytes);
   if (pattern->shared) {

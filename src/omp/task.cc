@@ -184,7 +184,8 @@ std::uint64_t execute_stolen_task(Member& member, ExplicitTask& task) {
 
 void submit_task(Member& member, ExplicitTask& task, const Dependences* dependences) {
   TaskDeque& deque = deque_of(member);
-  bool at_once = runs_in_place(member) && !task.priority;
+  // Outside of regions no barrier would come for those that a priority makes wait.
+  bool at_once = runs_in_place(member) && (!task.priority || member.team->level == 0);
   bool counted = dependences || task.detachable || !at_once;
   ompt::task_created(member, task, dependences, !counted);
   if (counted) {
