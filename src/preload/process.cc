@@ -13,6 +13,7 @@
 #include "preload/config.h"
 #include "preload/errand.h"
 #include "preload/fork_gate.h"
+#include "preload/in_handler.h"
 #include "preload/libc_calls.h"
 #include "preload/nudge.h"
 #include "preload/rank.h"
@@ -168,7 +169,7 @@ int exec_list(const char* first, va_list list, bool environment, Exec&& exec) {
 
 int start_process(const SegmentConfig& config) {
   LibcThreads libc{real::pthread_create.get(), real::pthread_mutex_clocklock.get(),
-                   real::pthread_mutex_consistent.get()};
+                   real::pthread_mutex_consistent.get(), real::pthread_mutex_unlock.get()};
   own_pid = os::getpid();
   if (int error = runtime_start(config, libc)) return error;
   wake_everybody = wake_all_who_retry;
@@ -177,6 +178,8 @@ int start_process(const SegmentConfig& config) {
     spin_sites_look();
     cache_trim();
   });
+  // libc asks the program's malloc for a thread's memory, which a handler may have interrupted.
+  keeper_set_permit([] { return !perhaps_in_handler(); });
   threads_start();
   follow_own_policy();
   pthread_atfork(fork_gate_close, fork_gate_open, after_fork_in_child);

@@ -99,6 +99,14 @@ int sleep_on_both(const ThreadRecord<RealWorld>& record, std::uint32_t word, Out
   return woken;
 }
 
+// Sleeps on the record of the caller, which is READY, in a process that can have no keeper.
+void await_grant_unwatched(const ThreadRecord<RealWorld>& record, std::uint32_t word) {
+  constexpr Nanoseconds kLook = 20'000'000;
+  timespec until = os::to_timespec(os::now() + kLook);
+  int slept = os::futex_wait(&record.state, word, os::FutexScope::shared, &until, false);
+  if (slept == -ETIMEDOUT) keeper_look_instead();
+}
+
 // Waits for a grant in the run queue of the CPU on which it stands, where that has paid of late.
 // Whether it has left the CPU.
 bool wait_awake(ThreadRecord<RealWorld>& record) {
@@ -172,6 +180,10 @@ Park wait_for_grant(const Deadline* deadline, bool interruptible, OutsideWord* o
       // Granted, but taken by the watchdog for a sleeper before the wake-up reached us.
       hold_ready(record, party_of_thread(self.index));
       make_self_ready();
+      continue;
+    }
+    if (state_of(word) == State::ready && !keeper_started()) {
+      await_grant_unwatched(record, word);
       continue;
     }
     bool on_both = outside && state_of(word) == State::blocked;

@@ -30,6 +30,7 @@ KeeperHere<RealWorld> here;
 std::atomic<bool> end_wanted{false};
 std::atomic<bool> ending{false};  // a keeper that has given up may still look at the segment
 void (*chore)() = [] {};
+bool (*may_start)() = [] { return true; };
 
 // The leader's memory between looks.
 constinit Watchdog watchdog{};
@@ -81,6 +82,16 @@ bool open_watch(const ProcessSlot<RealWorld>& slot, std::uint32_t word, Watch& w
   return os::process_alive(slot.pid, slot.start_time);
 }
 
+// Judged by the word we read: if the slot has changed hands since, this does nothing.
+bool declare_dead(Segment& s, ProcessSlot<RealWorld>& slot, std::uint32_t word) {
+  if (!slot.state.compare_exchange_strong(word, with_process_state(word, ProcessState::dead),
+                                          std::memory_order_acq_rel))
+    return false;
+  slot.dead_ticks = 0;
+  s.header->reclaimed.fetch_add(1, std::memory_order_relaxed);
+  return true;
+}
+
 void watch_process(Segment& s, ProcessIndex index) {
   ProcessSlot<RealWorld>& slot = s.processes[index];
   pollfd& polled = pidfds[index];
@@ -100,14 +111,20 @@ void watch_process(Segment& s, ProcessIndex index) {
       polled = {watch.fd < 0 ? -1 : watch.fd, POLLIN, 0};
     }
     if (!gone && !image_replaced(slot)) return;
-    // Judged by the word we read: if the slot has changed hands since, this does nothing.
-    if (!slot.state.compare_exchange_strong(word, with_process_state(word, ProcessState::dead),
-                                            std::memory_order_acq_rel)) {
-      return;
-    }
-    slot.dead_ticks = 0;
-    s.header->reclaimed.fetch_add(1, std::memory_order_relaxed);
+    if (!declare_dead(s, slot, word)) return;
   }
+  keeper_reclaim(s, index);
+}
+
+// The same without descriptors, which would be the program's.
+void judge_process(Segment& s, ProcessIndex index) {
+  ProcessSlot<RealWorld>& slot = s.processes[index];
+  std::uint32_t word = slot.state.load(std::memory_order_acquire);
+  ProcessState state = process_state(word);
+  if (!is_taken(state)) return;
+  if (state != ProcessState::dead &&
+      (os::process_alive(slot.pid, slot.start_time) || !declare_dead(s, slot, word)))
+    return;
   keeper_reclaim(s, index);
 }
 
@@ -343,7 +360,40 @@ void keeper_after_fork() {
 }
 
 void keeper_ensure() {
-  if (here.is_to_start() && !start_helper(keeper_main)) here.failed_to_start();
+  if (!here.is_to_start()) return;
+  if (runtime_thread_count() <= 1 && !may_start()) return here.failed_to_start();
+  if (!start_helper(keeper_main)) here.failed_to_start();
+}
+
+void keeper_set_permit(bool (*permit)()) { may_start = permit; }
+
+void keeper_look_instead() {
+  keeper_ensure();
+  if (keeper_started()) return;
+  static constinit std::atomic<bool> looks{false};  // one thread of the process at a time
+  static std::uint32_t tick_before;
+  static bool watches;  // since its last look, and nobody else
+  if (looks.exchange(true, std::memory_order_acquire)) return;
+  auto& ticks = segment->header->leader_ticks;
+  std::uint32_t tick = ticks.load(std::memory_order_relaxed);
+  bool goes_on = watches;
+  watches = tick == tick_before;
+  if (watches) {
+    CriticalInCall critical;
+    // Who has the lock may be stopped: then what died remains to be cleaned up after.
+    bool leads = take_lead(0);
+    if (leads || ticks.compare_exchange_strong(tick, tick + 1, std::memory_order_relaxed)) {
+      if (leads) tick = ticks.fetch_add(1, std::memory_order_relaxed);
+      if (!goes_on) begin_to_watch(*segment);
+      for (ProcessIndex i = 0; leads && i < segment->header->n_processes; ++i)
+        if (i != process) judge_process(*segment, i);
+      watch_cores(*segment);
+      ++tick;
+    }
+    if (leads) libc_threads.mutex_unlock(&segment->header->leader);
+  }
+  tick_before = tick;
+  looks.store(false, std::memory_order_release);
 }
 
 bool start_helper(void* (*run)(void*)) {

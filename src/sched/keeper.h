@@ -18,9 +18,15 @@ namespace roost {
 
 void keeper_bind(Segment& segment, ProcessIndex process, const Policy& policy,
                  const LibcThreads& libc);
-// Starts this process's keeper unless it runs. Must not be called inside a Critical section.
+// Starts this process's keeper unless it runs. Must not be called inside a Critical section. Where
+// none can be started, the caller looks itself from time to time, if it waits.
 void keeper_ensure();
 bool keeper_started();
+// By a thread that waits, of a process without a keeper: starts one, or looks at the instance if
+// nobody else does.
+void keeper_look_instead();
+// Whether a thread may be created where the caller is; asked in processes that have no other.
+void keeper_set_permit(bool (*may_start)());
 // What this process's keeper does besides, whether it leads or not: at every tick of a leader, else
 // twice a second. Must not wait for anything of the program's. Before the keeper starts.
 void keeper_set_chore(void (*chore)());

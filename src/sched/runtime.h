@@ -26,6 +26,7 @@ struct LibcThreads {
   int (*create)(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*);
   int (*mutex_clocklock)(pthread_mutex_t*, clockid_t, const timespec*);
   int (*mutex_consistent)(pthread_mutex_t*);
+  int (*mutex_unlock)(pthread_mutex_t*);
 };
 
 // An absolute point in time on the clock the caller was given.

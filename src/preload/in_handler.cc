@@ -1,0 +1,75 @@
+// A handler returns to a few instructions of libc's (or of whoever installed it) whose address the
+// kernel puts below the handler's frame: it is looked for on the stack.
+#include "preload/in_handler.h"
+
+#include <signal.h>
+
+#include <cstddef>
+#include <cstdint>
+
+#include "os/sys.h"
+
+namespace roost {
+namespace {
+
+// As the kernel has it (rt_sigaction(2)).
+struct KernelAction {
+  void (*handler)(int);
+  unsigned long flags;
+  std::uint64_t restorer;
+  std::uint64_t mask;
+};
+
+// Where the handlers of the process return to.
+class Restorers {
+ public:
+  Restorers() {
+    for (int signal = 1; signal < kSignals; ++signal) {
+      KernelAction action{};
+      if (os::raw_syscall(SYS_rt_sigaction, signal, 0, os::arg(&action), 8) < 0) continue;
+      if (action.handler != SIG_DFL && action.handler != SIG_IGN) add(action.restorer);
+    }
+  }
+  bool none() const { return count_ == 0; }
+  bool too_many() const { return count_ > kMost; }
+  bool have(std::uint64_t address) const {
+    for (unsigned i = 0; i < count_; ++i)
+      if (addresses_[i] == address) return true;
+    return false;
+  }
+
+ private:
+  static constexpr int kSignals = 65;
+  static constexpr unsigned kMost = 4;
+
+  void add(std::uint64_t address) {
+    if (have(address)) return;
+    if (count_ < kMost) addresses_[count_] = address;
+    if (count_ <= kMost) ++count_;
+  }
+
+  std::uint64_t addresses_[kMost + 1] = {};
+  unsigned count_ = 0;
+};
+
+}  // namespace
+
+bool perhaps_in_handler() {
+  constexpr std::size_t kMostStack = std::size_t{1} << 20, kWords = 128;
+  Restorers restorers;
+  if (restorers.none()) return false;
+  if (restorers.too_many()) return true;
+  std::uint64_t words[kWords];
+  constexpr std::uint64_t kBytes = sizeof words;
+  auto first = reinterpret_cast<std::uint64_t>(__builtin_frame_address(0));
+  // Pieces that lie in one page each: what is behind the stack may not be readable.
+  for (std::uint64_t at = first & ~(kBytes - 1); at - first + kBytes < kMostStack + kBytes;
+       at += kBytes) {
+    if (!os::read_own_memory(at, words, kBytes)) return false;
+    for (std::size_t i = 0; i < kWords; ++i)
+      if (at + i * sizeof *words >= first && restorers.have(words[i])) return true;
+  }
+  return true;
+}
+
+}  // namespace roost
