@@ -17,6 +17,11 @@ namespace {
 bool shared(const pthread_cond_t* cond) {
   return __atomic_load_n(&cond->__data.__wrefs, __ATOMIC_RELAXED) & 1;
 }
+// Above both bits the waiters are counted: of other processes, or of an object that reached libc
+// past Roost (RTLD_DEEPBIND, a handle of libc's).
+bool libc_has_waiters(const pthread_cond_t* cond) {
+  return __atomic_load_n(&cond->__data.__wrefs, __ATOMIC_RELAXED) >> 3;
+}
 clockid_t clock_of(const pthread_cond_t* cond) {
   return __atomic_load_n(&cond->__data.__wrefs, __ATOMIC_RELAXED) & 2 ? CLOCK_MONOTONIC
                                                                       : CLOCK_REALTIME;
@@ -66,6 +71,12 @@ int timed_wait(pthread_cond_t* cond, pthread_mutex_t* mutex, clockid_t clock, co
   return wait(cond, mutex, &deadline);
 }
 
+template <class Call>
+int wait_in_libc(pthread_mutex_t* mutex, const Call& call) {
+  mutex_waits_in_libc(mutex);
+  return without_core(call);
+}
+
 void wake_deferred(const void* cond, std::uint32_t count) { cond_wake(cond, count); }
 
 void wake(const pthread_cond_t* cond, std::uint32_t count) {
@@ -85,33 +96,33 @@ void cond_wake(const void* cond, std::uint32_t count) {
 }
 
 int cond_wait(pthread_cond_t* cond, pthread_mutex_t* mutex) {
-  if (shared(cond)) return without_core([&] { return real::pthread_cond_wait(cond, mutex); });
+  if (shared(cond))
+    return wait_in_libc(mutex, [&] { return real::pthread_cond_wait(cond, mutex); });
   return wait(cond, mutex, nullptr);
 }
 
 int cond_timedwait(pthread_cond_t* cond, pthread_mutex_t* mutex, const timespec* at) {
   if (shared(cond))
-    return without_core([&] { return real::pthread_cond_timedwait(cond, mutex, at); });
+    return wait_in_libc(mutex, [&] { return real::pthread_cond_timedwait(cond, mutex, at); });
   return timed_wait(cond, mutex, clock_of(cond), at);
 }
 
 int cond_signal(pthread_cond_t* cond) {
-  if (shared(cond)) return real::pthread_cond_signal(cond);
-  wake(cond, 1);
-  return 0;
+  if (!shared(cond)) wake(cond, 1);
+  return libc_has_waiters(cond) ? real::pthread_cond_signal(cond) : 0;
 }
 
 int cond_broadcast(pthread_cond_t* cond) {
-  if (shared(cond)) return real::pthread_cond_broadcast(cond);
-  wake(cond, UINT_MAX);
-  return 0;
+  if (!shared(cond)) wake(cond, UINT_MAX);
+  return libc_has_waiters(cond) ? real::pthread_cond_broadcast(cond) : 0;
 }
 
 ROOST_EXPORT int pthread_cond_clockwait(pthread_cond_t* cond, pthread_mutex_t* mutex,
                                         clockid_t clock, const timespec* at) {
   if (!supported(clock)) return EINVAL;
   if (shared(cond))
-    return without_core([&] { return real::pthread_cond_clockwait(cond, mutex, clock, at); });
+    return wait_in_libc(mutex,
+                        [&] { return real::pthread_cond_clockwait(cond, mutex, clock, at); });
   return timed_wait(cond, mutex, clock, at);
 }
 

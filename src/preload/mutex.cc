@@ -18,7 +18,8 @@ namespace {
 constexpr int kTypeMask = 3;
 constexpr int kErrorCheck = 2;
 constexpr int kAdaptive = 3;
-constexpr int kLibcWaits = 16 | 32 | 64 | 128;  // robust, inherit, protect, process-shared
+constexpr int kShared = 128;
+constexpr int kLibcWaits = 16 | 32 | 64 | kShared;  // robust, inherit, protect, process-shared
 
 int kind(const pthread_mutex_t* mutex) {
   return __atomic_load_n(&mutex->__data.__kind, __ATOMIC_RELAXED);
@@ -78,7 +79,19 @@ bool would_deadlock(const pthread_mutex_t* mutex) {
          !(has_light_siblings() && held_by_sibling(mutex));
 }
 
+int lock_in_libc(pthread_mutex_t* mutex, const Deadline* deadline) {
+  int result = without_core([&] {
+    if (!deadline) return real::pthread_mutex_lock(mutex);
+    return deadline->realtime
+               ? real::pthread_mutex_timedlock(mutex, &deadline->at)
+               : real::pthread_mutex_clocklock(mutex, CLOCK_MONOTONIC, &deadline->at);
+  });
+  if (result == 0 && knows_owner(mutex)) note_owned(mutex, 1);
+  return result;
+}
+
 int lock_contended(pthread_mutex_t* mutex, const Deadline* deadline) {
+  constexpr int kHasMoved = -1;  // to libc: mutex_waits_in_libc()
   if (would_deadlock(mutex)) return EDEADLK;
   bool behind_another = gives_way(mutex);
   self.give_way = nullptr;
@@ -90,6 +103,7 @@ int lock_contended(pthread_mutex_t* mutex, const Deadline* deadline) {
   host.waits_for("mutex");
   LotBucketOf& bucket = bucket_of(mutex);
   auto attempt = [&] {
+    if (kind(mutex) & kLibcWaits) return kHasMoved;
     if (behind_another) {
       behind_another = false;
       // A waiter on its way to the free mutex will take it, and its unlock wakes us.
@@ -103,7 +117,7 @@ int lock_contended(pthread_mutex_t* mutex, const Deadline* deadline) {
     return end == WaitResult::timed_out ? ETIMEDOUT : EBUSY;
   });
   blas_lock_waiters(-1);
-  return result;
+  return result == kHasMoved ? lock_in_libc(mutex, deadline) : result;
 }
 
 // Threads that run take the mutex again before a woken waiter gets a core: that is what makes locks
@@ -129,15 +143,8 @@ int mutex_timedlock(pthread_mutex_t* mutex, clockid_t clock, const timespec* at)
   int result = mutex_trylock(mutex);
   if (result != EBUSY) return result;
   if (!valid(at)) return would_deadlock(mutex) ? EDEADLK : EINVAL;
-  if (kind(mutex) & kLibcWaits || inside_roost()) {
-    result = without_core([&] {
-      return clock == CLOCK_REALTIME ? real::pthread_mutex_timedlock(mutex, at)
-                                     : real::pthread_mutex_clocklock(mutex, clock, at);
-    });
-    if (result == 0 && knows_owner(mutex)) note_owned(mutex, 1);
-    return result;
-  }
   Deadline deadline = deadline_of(at, clock);
+  if (kind(mutex) & kLibcWaits || inside_roost()) return lock_in_libc(mutex, &deadline);
   return lock_contended(mutex, &deadline);
 }
 
@@ -152,11 +159,7 @@ int mutex_lock(pthread_mutex_t* mutex) {
   if (__builtin_expect(lost(mutex), 0)) return real::pthread_mutex_lock(mutex);
   int result = __builtin_expect(gives_way(mutex), 0) ? EBUSY : mutex_trylock(mutex);
   if (__builtin_expect(result != EBUSY, 1)) return result;
-  if (kind(mutex) & kLibcWaits || inside_roost()) {
-    result = without_core([&] { return real::pthread_mutex_lock(mutex); });
-    if (result == 0 && knows_owner(mutex)) note_owned(mutex, 1);
-    return result;
-  }
+  if (kind(mutex) & kLibcWaits || inside_roost()) return lock_in_libc(mutex, nullptr);
   return lock_contended(mutex, nullptr);
 }
 
@@ -179,6 +182,13 @@ int mutex_unlock(pthread_mutex_t* mutex) {
     }
   }
   return result;
+}
+
+void mutex_waits_in_libc(pthread_mutex_t* mutex) {
+  if (kind(mutex) & kLibcWaits) return;
+  __atomic_fetch_or(&mutex->__data.__kind, kShared, __ATOMIC_RELAXED);
+  LotHost host;
+  wake_retry<RealWorld>(bucket_of(mutex), mutex, host, [](LotWaiter&) { return Choice::wake; });
 }
 
 ROOST_EXPORT int pthread_mutex_lock(pthread_mutex_t* mutex) {

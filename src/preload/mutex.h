@@ -1,7 +1,8 @@
-// The mutex and condition-variable operations, for the C11 and condition-variable families.
+// Operations on objects of libc's that wait or wake, for other families of functions.
 #pragma once
 
 #include <pthread.h>
+#include <semaphore.h>
 
 #include <cstdint>
 
@@ -11,6 +12,9 @@ int mutex_lock(pthread_mutex_t*);
 int mutex_trylock(pthread_mutex_t*);
 int mutex_timedlock(pthread_mutex_t*, clockid_t, const timespec*);
 int mutex_unlock(pthread_mutex_t*);
+// By the holder, before a wait of libc's that unlocks it: all who wait for it, now and later, do so
+// in libc, as for one that processes share.
+void mutex_waits_in_libc(pthread_mutex_t*);
 
 int cond_wait(pthread_cond_t*, pthread_mutex_t*);
 int cond_timedwait(pthread_cond_t*, pthread_mutex_t*, const timespec*);
@@ -18,5 +22,8 @@ int cond_signal(pthread_cond_t*);
 int cond_broadcast(pthread_cond_t*);
 // Takes up to `count` waiters of a private condition variable out of its queue and wakes them.
 void cond_wake(const void* cond, std::uint32_t count);
+
+int rwlock_unlock(pthread_rwlock_t*);
+int semaphore_post(sem_t*);
 
 }  // namespace roost
