@@ -8,6 +8,7 @@
 // Process-shared locks wait in libc's own call with the core given away.
 #include <errno.h>
 
+#include "preload/mutex.h"
 #include "preload/wait.h"
 
 namespace roost {
@@ -150,7 +151,7 @@ ROOST_EXPORT int pthread_rwlock_clockwrlock(pthread_rwlock_t* lock, clockid_t cl
                [&] { return real::pthread_rwlock_clockwrlock(lock, clock, at); });
 }
 
-ROOST_EXPORT int pthread_rwlock_unlock(pthread_rwlock_t* lock) noexcept {
+int rwlock_unlock(pthread_rwlock_t* lock) {
   int result = real::pthread_rwlock_unlock(lock);
 #if !defined(__x86_64__)
   RealWorld::fence();  // [lot-1]
@@ -163,6 +164,9 @@ ROOST_EXPORT int pthread_rwlock_unlock(pthread_rwlock_t* lock) noexcept {
     }
   }
   return result;
+}
+ROOST_EXPORT int pthread_rwlock_unlock(pthread_rwlock_t* lock) noexcept {
+  return rwlock_unlock(lock);
 }
 
 }  // namespace roost
