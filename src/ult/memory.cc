@@ -61,10 +61,13 @@ Stack map_stack(std::size_t bytes) {
 }
 
 void out_of_memory(const char* what) {
-  Text<256> text("roost: no memory for ");
-  text << what << "\n";
-  kernel::write_error(text.c_str(), text.length());
-  std::abort();
+  static constinit std::atomic<bool> said{false};
+  if (!said.exchange(true, std::memory_order_relaxed)) {
+    Text<256> text("roost: no memory for ");
+    text << what << "\n";
+    kernel::write_error(text.c_str(), text.length());
+  }
+  std::exit(EXIT_FAILURE);  // as libgomp does
 }
 
 }  // namespace roost::ult

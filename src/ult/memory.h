@@ -35,7 +35,8 @@ struct Stack {
 // `bytes`: what is usable, rounded up to pages. low is null when the kernel has no memory.
 Stack map_stack(std::size_t bytes);
 
-// Says that there is no memory, and aborts: an OpenMP region cannot be refused.
+// Says that there is no memory, and ends the process with status 1: an OpenMP region cannot be
+// refused.
 [[noreturn]] void out_of_memory(const char* what);
 
 }  // namespace roost::ult
