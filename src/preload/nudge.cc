@@ -111,8 +111,8 @@ void nudges_start() {
   action.sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK;
   // All, the one of pthread_cancel among them, but that of inline system calls, which cannot be
   // made where it is blocked.
-  memcpy(&action.sa_mask, &os::kAllSignals, sizeof os::kAllSignals);
-  sigdelset(&action.sa_mask, SIGSYS);
+  constexpr std::uint64_t kBlocked = os::kAllSignals & ~(1ull << (SIGSYS - 1));
+  memcpy(&action.sa_mask, &kBlocked, sizeof kBlocked);
   if (real_sigaction(kSignal, &action, nullptr) != 0) return;
   taken.store(true, std::memory_order_release);
   runtime_accept_nudges(kSignal);
