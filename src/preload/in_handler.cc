@@ -59,7 +59,7 @@ bool perhaps_in_handler() {
   Restorers restorers;
   if (restorers.none()) return false;
   if (restorers.too_many()) return true;
-  std::uint64_t words[kWords];
+  std::uint64_t words[kWords] = {};
   constexpr std::uint64_t kBytes = sizeof words;
   auto first = reinterpret_cast<std::uint64_t>(__builtin_frame_address(0));
   // Pieces that lie in one page each: what is behind the stack may not be readable.
