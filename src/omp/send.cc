@@ -117,11 +117,4 @@ void send_to_own_threads(Team& team) {
   }
 }
 
-void give_back_own_threads(Team& team) {
-  for (unsigned number = 1; team.own && number < team.capacity; ++number) {
-    if (team.own[number - 1]) ult::unclaim(team.own[number - 1] - 1u);
-    team.own[number - 1] = 0;
-  }
-}
-
 }  // namespace roost::omp

@@ -36,7 +36,5 @@ void send_members(Team& team, bool after_unseen);
 // thread-local variables are to be found again. Of the last region of this team all is done but the
 // way back.
 void send_to_own_threads(Team& team);
-// They are anybody's from now on.
-void give_back_own_threads(Team& team);
 
 }  // namespace roost::omp

@@ -253,10 +253,8 @@ void end_root(ult::Carrier& carrier) {
   // A thread that leaves tasks behind leaves its root with them.
   if (root->team.unfinished.load(std::memory_order_relaxed)) return;
   forget_threadprivate(root->member.gtid);
-  for (Team* team = root->free_teams; team; team = team->next) {
+  for (Team* team = root->free_teams; team; team = team->next)
     for (unsigned i = 0; i < team->capacity; ++i) forget_threadprivate(team->members[i].gtid);
-    give_back_own_threads(*team);
-  }
   ult::SpinGuard guard(roots_lock);
   root->next = spare_roots;
   spare_roots = root;

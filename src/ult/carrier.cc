@@ -71,10 +71,9 @@ void idle(Carrier& carrier, const Batch* under, bool pieces, Patience& patience)
   carrier.sleeper.thread.store(host::own_thread(), std::memory_order_relaxed);
   sleeping_carriers.fetch_add(1, std::memory_order_relaxed);
   announce_sleep(carrier);  // [sleep-1] [open-1]
-  Mail mail(carrier.mail.load(std::memory_order_seq_cst));
   bool something = carrier.woken.load(std::memory_order_seq_cst) ||
-                   (under && under->tickets.left()) || mail.is_call() ||
-                   mail.word == Mail::kDismissed ||
+                   (under && under->tickets.left()) ||
+                   Mail(carrier.mail.load(std::memory_order_seq_cst)).is_call() ||
                    (pieces && under->pieces.load(std::memory_order_seq_cst)) || any_call(under);
   if (!something) {
     InRuntime in_runtime;
@@ -104,8 +103,8 @@ void yield() {
 
 // ---- Workers ------------------------------------------------------------------------------------
 
-// Calls sent to it, and calls of open batches.
-void work(Carrier& carrier) {
+// What a worker's thread does all its life: calls sent to it, and calls of open batches.
+void work_for_ever(Carrier& carrier) {
   Patience patience;
   count_in(carrier);
   carrier.mail.store(Mail::kListening, std::memory_order_seq_cst);
@@ -140,7 +139,6 @@ void work(Carrier& carrier) {
       patience.renew();
       continue;
     }
-    if (__builtin_expect(mail.word == Mail::kDismissed, 0) && leaves(carrier)) return;
     Call call;
     std::uint64_t listening = Mail::kListening;
     if (something_elsewhere(carrier, &kAnything) &&

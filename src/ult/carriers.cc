@@ -4,7 +4,6 @@
 #include <pthread.h>
 
 #include <cerrno>
-#include <ctime>
 
 #include "ult/interrupt.h"
 #include "ult/kernel.h"
@@ -33,10 +32,6 @@ constinit std::atomic<bool> claimed[kMaxCarriers] = {};
 constinit std::atomic<unsigned> n_workers{0};
 constinit SpinLock workers_lock;
 
-// Carriers that are not workers: threads of the program's. Where the last of them has ended, the
-// workers end as well, or the process would last for ever.
-constinit std::atomic<unsigned> n_guests{0};
-
 constinit pthread_key_t end_key = 0;
 constinit bool have_end_key = false;
 
@@ -58,48 +53,6 @@ Carrier* take_record() {
   return carrier;
 }
 
-// With the lock held: whether all workers listen and nobody uses them; they are dismissed then.
-bool dismiss_all(unsigned n) {
-  if (n_guests.load(std::memory_order_seq_cst) != 0) return false;
-  unsigned dismissed = 0;
-  for (; dismissed < n; ++dismissed) {
-    Carrier* worker = workers[dismissed].load(std::memory_order_acquire);
-    std::uint64_t listening = Mail::kListening;
-    if (!worker || claimed[dismissed].load(std::memory_order_relaxed) ||
-        !worker->mail.compare_exchange_strong(listening, Mail::kDismissed,
-                                              std::memory_order_acq_rel))
-      break;
-  }
-  if (dismissed == n) return true;
-  while (dismissed > 0) {
-    Carrier* worker = workers[--dismissed].load(std::memory_order_relaxed);
-    worker->mail.store(Mail::kListening, std::memory_order_release);
-  }
-  return false;
-}
-
-bool end_workers() {
-  InRuntime in_runtime;
-  SpinGuard guard(workers_lock);
-  unsigned n = n_workers.load(std::memory_order_relaxed);
-  if (!dismiss_all(n)) return false;
-  n_workers.store(0, std::memory_order_release);
-  for (unsigned i = 0; i < n; ++i)
-    host::wake(workers[i].exchange(nullptr, std::memory_order_relaxed)->sleeper);
-  watch_end();
-  return true;
-}
-
-// Those that come from the last region may not listen yet.
-void end_workers_soon() {
-  constexpr int kTries = 200;
-  for (int tries = 0; tries < kTries && !end_workers(); ++tries) {
-    if (n_guests.load(std::memory_order_relaxed) != 0) return;
-    timespec moment{0, 100'000};
-    nanosleep(&moment, nullptr);
-  }
-}
-
 void end_thread(void* argument) {
   auto* carrier = static_cast<Carrier*>(argument);
   if (auto ends = carrier_ends.load(std::memory_order_relaxed)) ends(*carrier);
@@ -110,13 +63,9 @@ void end_thread(void* argument) {
   carrier->light = &carrier->own_light;
   carrier->thread.store(0, std::memory_order_relaxed);
   here = {};
-  bool was_guest = !carrier->is_worker;
-  {
-    SpinGuard guard(table_lock);
-    carrier->user = ended;
-    ended = carrier;
-  }
-  if (was_guest && n_guests.fetch_sub(1, std::memory_order_seq_cst) == 1) end_workers_soon();
+  SpinGuard guard(table_lock);
+  carrier->user = ended;
+  ended = carrier;
 }
 
 // The thread's key may have been destroyed before ours: a carrier that attaches again then is not
@@ -129,11 +78,9 @@ void call_at_end(Carrier& carrier) {
   if (have_end_key) pthread_setspecific(end_key, &carrier);
 }
 
-Carrier& become_carrier(bool is_worker) {
+Carrier& become_carrier() {
   Carrier* carrier = take_record();
   if (!carrier) out_of_memory("a thread's record");
-  carrier->is_worker = is_worker;
-  if (!is_worker) n_guests.fetch_add(1, std::memory_order_seq_cst);
   carrier->root.inside = nullptr;
   look_for_sanitizers();
   carrier->root.fibre = {};
@@ -149,11 +96,10 @@ Carrier& become_carrier(bool is_worker) {
 }
 
 void* worker_main(void* argument) {
-  Carrier& carrier = become_carrier(true);
-  call_at_end(carrier);
+  Carrier& carrier = become_carrier();
+  call_at_end(carrier);  // it ends only if a call ends it
   static_cast<std::atomic<Carrier*>*>(argument)->store(&carrier, std::memory_order_release);
-  work(carrier);
-  return nullptr;
+  work_for_ever(carrier);
 }
 
 }  // namespace
@@ -163,17 +109,9 @@ Carrier* carrier_at(unsigned index) { return table[index].load(std::memory_order
 
 Carrier& attach() {
   if (here.carrier) return *here.carrier;
-  Carrier& carrier = become_carrier(false);
+  Carrier& carrier = become_carrier();
   call_at_end(carrier);
   return carrier;
-}
-
-bool leaves(Carrier& carrier) {
-  SpinGuard guard(workers_lock);
-  if (carrier.live || carrier.mail.load(std::memory_order_relaxed) != Mail::kDismissed)
-    return false;
-  carrier.mail.store(Mail::kBusy, std::memory_order_relaxed);
-  return true;
 }
 
 bool show(Carrier& carrier, Batch& batch) {
@@ -320,8 +258,6 @@ void reset_after_fork() {
   }
   for (std::atomic<bool>& claim : claimed) claim.store(false, std::memory_order_relaxed);
   sleeping_carriers.store(0, std::memory_order_relaxed);
-  if (here.carrier) here.carrier->is_worker = false;
-  n_guests.store(here.carrier ? 1 : 0, std::memory_order_relaxed);
   active_carriers.store(here.carrier && here.carrier->counted ? 1 : 0, std::memory_order_relaxed);
   if (Carrier* own = here.carrier) {
     own->ready.clear();

@@ -24,7 +24,6 @@ constexpr std::size_t kStack = 64 * 1024;
 
 enum class State : std::uint32_t { none, awake, asleep };
 constinit std::atomic<State> state{State::none};
-constinit std::atomic<std::uint32_t> ends{0};  // how often a watch has been told to end
 
 // A carrier that has not gone on: since when, by the CPU time of its thread and by the clock. One
 // that had no CPU is not stuck.
@@ -138,15 +137,11 @@ Found look() {
   return found;
 }
 
-// `ends_then`: `ends` when it was started.
-void* watch_main(void* ends_then) {
+void* watch_main(void*) {
   host::leave_scheduling();
   interrupts_start();
-  auto is_to_end = [&] {
-    return ends.load(std::memory_order_acquire) != reinterpret_cast<std::uintptr_t>(ends_then);
-  };
   unsigned soon = 0;
-  for (unsigned quiet = 0; !is_to_end();) {
+  for (unsigned quiet = 0;;) {
     timespec tick{0, static_cast<long>(soon ? kSoon : kTick)};
     nanosleep(&tick, nullptr);
     Found found = look();
@@ -154,17 +149,12 @@ void* watch_main(void* ends_then) {
     quiet = found.any ? 0 : quiet + 1;
     if (quiet < kQuietTicks) continue;
     // [watch-1] A batch opened after this wakes it; one opened before is seen by this look.
-    State now = State::awake;
-    if (!state.compare_exchange_strong(now, State::asleep, std::memory_order_seq_cst) &&
-        now == State::none)
-      continue;  // it is to end
-    now = State::asleep;
-    if (look().any) state.compare_exchange_strong(now, State::awake, std::memory_order_relaxed);
-    while (state.load(std::memory_order_acquire) == State::asleep && !is_to_end())
+    state.store(State::asleep, std::memory_order_seq_cst);
+    if (look().any) state.store(State::awake, std::memory_order_relaxed);
+    while (state.load(std::memory_order_acquire) == State::asleep)
       kernel::futex_wait(&state, static_cast<std::uint32_t>(State::asleep));
     quiet = 0;
   }
-  return nullptr;
 }
 
 }  // namespace
@@ -174,18 +164,9 @@ void watch() {
   if (__builtin_expect(now == State::awake, 1)) return;
   if (!state.compare_exchange_strong(now, State::awake, std::memory_order_seq_cst)) return;
   if (now == State::asleep) kernel::futex_wake_one(&state);
-  std::uintptr_t ends_now = ends.load(std::memory_order_relaxed);
-  if (now == State::none &&
-      !host::start_thread(watch_main, reinterpret_cast<void*>(ends_now), kStack))
+  if (now == State::none && !host::start_thread(watch_main, nullptr, kStack))
     state.store(State::none,
                 std::memory_order_relaxed);  // the system is out of threads: asked again
-}
-
-void watch_end() {
-  if (state.load(std::memory_order_relaxed) == State::none) return;
-  ends.fetch_add(1, std::memory_order_release);
-  if (state.exchange(State::none, std::memory_order_seq_cst) == State::asleep)
-    kernel::futex_wake_one(&state);
 }
 
 void watch_after_fork() { state.store(State::none, std::memory_order_relaxed); }

@@ -14,8 +14,6 @@ namespace roost::ult {
 
 // A batch with light members has been opened. One load if the watch is awake.
 void watch();
-// Its thread ends. A batch that is opened later makes another.
-void watch_end();
 void watch_after_fork();
 
 }  // namespace roost::ult
