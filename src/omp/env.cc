@@ -184,13 +184,16 @@ void read_places(Settings& set) {
   if (const char* text = value_for_host("OMP_AFFINITY_FORMAT")) set_affinity_format(text);
 }
 
-// Of an OS thread: a member has the same room, whichever of the two it turns out to be.
+// As an OS thread has it: a member has the same room, whichever of the two it turns out to be. Less
+// where the address space is limited, as one that is not used counts there.
 std::size_t usual_stack_bytes() {
-  rlimit limit;
+  constexpr std::size_t kMost = std::size_t{1} << 30;
   std::size_t usual = ult::light_stack_bytes.load(std::memory_order_relaxed);
+  std::size_t least = ult::least_light_stack_bytes.load(std::memory_order_relaxed);
+  rlimit limit;
+  if (getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY) return least;
   if (getrlimit(RLIMIT_STACK, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return usual;
-  return std::max(std::size_t{limit.rlim_cur},
-                  ult::least_light_stack_bytes.load(std::memory_order_relaxed));
+  return std::clamp(std::size_t{limit.rlim_cur}, least, kMost);
 }
 
 void read_stacks(Settings& set) {

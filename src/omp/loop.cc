@@ -219,6 +219,11 @@ void await_turn(Member& member) {
   if (!mine()) {
     auto ready = [&] { return mine() || region_cancelled(*member.team); };
     ult::wait_until(workshare.gate(loop.low), {.under = member.team}, ready);
+    // Of a cancelled region: a member with an earlier chunk may never come.
+    if (!mine()) {
+      loop.has_turn_to_pass = false;
+      return;
+    }
   }
   ult::happens_after(&workshare.turn);
   loop.has_turn = true;
@@ -240,9 +245,11 @@ bool next_ordered_chunk(Member& member) {
   LoopState& loop = member.loop;
   if (loop.has_turn_to_pass && loop.workshare) {
     await_turn(member);
-    pass_turn(loop);
+    if (loop.has_turn_to_pass) pass_turn(loop);
   }
-  bool found = next_chunk(member);
+  // There are no turns any more in a cancelled region.
+  if (region_cancelled(*member.team)) loop.handout = Handout::over;
+  bool found = loop.handout != Handout::over && next_chunk(member);
   loop.ordered_done = 0;
   loop.has_turn = false;
   loop.has_turn_to_pass = found && loop.workshare;

@@ -62,7 +62,7 @@ TaskDeque& deque_of(Member& member);
 // Nobody but its creator, who waits for it, knows of such a task: it is counted only if it leaves
 // others behind. So it costs a few stores.
 
-// Tasks on top of each other: beyond, they are queued if they can be, as stacks are small.
+// Tasks on top of each other: beyond, they are queued if they can be, as stacks have an end.
 inline constexpr std::uint32_t kDeepestInline = 200;
 
 // Whether the member executes a new task without dependences, event and priority at once: where

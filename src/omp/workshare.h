@@ -11,8 +11,8 @@
 // teams of one.
 //
 // Cancellation: whoever cancels a loop or sections construct sets kCancelLoop or kCancelSections in
-// Team::cancelled, which its members find at their next cancellation point. Until then they get
-// iterations, as do members that are in another construct still. The bits are cleared by the
+// Team::cancelled, which its members find at their next cancellation point. Members that are in
+// another construct still get their iterations there. The bits are cleared by the
 // last member that arrives at the team's next barrier (team_barrier(): such constructs may not be
 // nowait), or at the end of the region. A member that leaves a cancelled loop without saying so
 // (clang before 19 has no call for it) leaves it when it enters its next one. If it never does, its

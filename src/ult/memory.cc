@@ -54,6 +54,7 @@ Stack map_stack(std::size_t bytes) {
   stack.bytes = (bytes + kPage - 1) / kPage * kPage + kGuardBytes;
   stack.low = map(stack.bytes, MAP_STACK);
   if (!stack.low) return stack;
+  kernel::KeepErrno errno_stays;
   mprotect(stack.low, kGuardBytes, PROT_NONE);
   // Of most stacks a few pages are ever used. (Since Linux 6.7 MAP_STACK says so.)
   madvise(stack.bottom(), stack.bytes - kGuardBytes, MADV_NOHUGEPAGE);
@@ -62,11 +63,10 @@ Stack map_stack(std::size_t bytes) {
 
 void out_of_memory(const char* what) {
   static constinit std::atomic<bool> said{false};
-  if (!said.exchange(true, std::memory_order_relaxed)) {
-    Text<256> text("roost: no memory for ");
-    text << what << "\n";
-    kernel::write_error(text.c_str(), text.length());
-  }
+  if (said.exchange(true, std::memory_order_relaxed)) syscall(SYS_exit_group, EXIT_FAILURE);
+  Text<256> text("roost: no memory for ");
+  text << what << "\n";
+  kernel::write_error(text.c_str(), text.length());
   std::exit(EXIT_FAILURE);  // as libgomp does
 }
 

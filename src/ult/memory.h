@@ -32,7 +32,7 @@ struct Stack {
   bool holds(const void* place) const { return low && place >= bottom() && place < top(); }
   bool guards(const void* place) const { return low && place >= low && place < bottom(); }
 };
-// `bytes`: what is usable, rounded up to pages. low is null when the kernel has no memory.
+// `bytes`: what is usable, rounded up to 64 KiB. low is null when the kernel has no memory.
 Stack map_stack(std::size_t bytes);
 
 // Says that there is no memory, and ends the process with status 1: an OpenMP region cannot be

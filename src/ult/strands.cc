@@ -200,7 +200,11 @@ Stack map_light_stack() {
   std::size_t bytes = light_stack_bytes.load(std::memory_order_relaxed);
   std::size_t least = least_light_stack_bytes.load(std::memory_order_relaxed);
   Stack stack = map_stack(bytes);
-  while (!stack.low && bytes > least) stack = map_stack(bytes /= 2);
+  while (!stack.low && bytes > least) {
+    bytes = bytes / 2 > least ? bytes / 2 : least;
+    stack = map_stack(bytes);
+    light_stack_bytes.store(bytes, std::memory_order_relaxed);
+  }
   if (!stack.low) out_of_memory("the stack of a light thread");
   return stack;
 }

@@ -1,5 +1,6 @@
 // Cancellation of regions, loops, sections and taskgroups: nothing hangs, what comes after is
 // whole, and without OMP_CANCELLATION nothing is cancelled.
+// env: OMP_CANCELLATION=true
 #include <omp.h>
 #include <stdio.h>
 

@@ -1,8 +1,11 @@
 // Each member has a stack of its own: large local arrays keep what was written across barriers, and
-// do not overlap, at all levels. A quarter of a MiB must fit in any.
+// do not overlap, at all levels. A quarter of a MiB must fit in any; so must 2 MiB where an OS
+// thread has room for them, also when their low end is touched first.
+#include <sys/resource.h>
+
 #include "expect.h"
 
-enum { BYTES = 192 * 1024, MOST = 64 };
+enum { BYTES = 192 * 1024, MOST = 64, LARGE = 2 << 20 };
 
 struct range {
   char *low, *high;
@@ -68,6 +71,37 @@ static void nested(int outer, int inner) {
   }
 }
 
+// The mean of a large array that is written upwards, while the others of the team write theirs.
+static double __attribute__((noinline)) mean_of_large(int value) {
+  enum { LENGTH = LARGE / sizeof(double) };
+  double numbers[LENGTH];
+  numbers[0] = value;
+  __asm__ volatile("" ::"r"(numbers) : "memory");
+  for (int i = 1; i < LENGTH; ++i) numbers[i] = value;
+#pragma omp barrier
+  __asm__ volatile("" ::"r"(numbers) : "memory");
+  double sum = 0;
+  for (int i = 0; i < LENGTH; ++i) sum += numbers[i];
+  return sum / LENGTH;
+}
+
+static void large(int n) {
+  double sum = 0;
+#pragma omp parallel num_threads(n) reduction(+ : sum)
+  {
+    int value = omp_get_thread_num() + 1;
+    double mean = mean_of_large(value);
+    EXPECT(mean == value);
+    sum += mean;
+  }
+  EXPECT_EQ(sum, n * (n + 1) / 2);
+}
+
+static int large_ones_fit(void) {
+  struct rlimit limit;
+  return getrlimit(RLIMIT_STACK, &limit) == 0 && limit.rlim_cur >= 2 * LARGE;
+}
+
 int main(void) {
   allow_nesting();
   for (int round = 0; round < 3; ++round) {
@@ -78,6 +112,11 @@ int main(void) {
     nested(2, 2);
     nested(3, 5);
     nested(4, 8);
+  }
+  for (int round = 0; round < 3 && large_ones_fit(); ++round) {
+    large(4);
+    large(7);
+    large(omp_get_num_procs() + 2);
   }
   return verdict();
 }

@@ -24,6 +24,20 @@ static void overflow(void) {
   recurse(start);
 }
 
+// Each call touches the low end of its array first, far below what the call before it touched.
+static int leap(volatile char* above);
+static int (*volatile further)(volatile char*) = leap;
+static int leap(volatile char* above) {
+  volatile char bytes[700 << 10];
+  bytes[0] = above[0];
+  return further(bytes) + bytes[0];
+}
+
+static void overflow_by_leaps(void) {
+  volatile char start[1] = {0};
+  leap(start);
+}
+
 static void fault_elsewhere(void) {
   volatile int* volatile nowhere = NULL;
   *nowhere = 1;
@@ -43,6 +57,7 @@ static void nothing(void) {}
 // ---- What children do ---------------------------------------------------------------------------
 
 static void with_default(void) { in_light(overflow); }
+static void with_large_arrays(void) { in_light(overflow_by_leaps); }
 static void with_handler_before(void) {
   handle();
   in_light(overflow);
@@ -107,6 +122,7 @@ static void expect(const char* name, void (*what)(void), int end, int sentences)
 
 int main(void) {
   EXPECT_END(with_default, -SIGSEGV, 1);
+  EXPECT_END(with_large_arrays, -SIGSEGV, 1);
   EXPECT_END(with_handler_before, HANDLED, 1);
   EXPECT_END(with_handler_after, HANDLED, 0);
   EXPECT_END(with_another_fault, -SIGSEGV, 0);

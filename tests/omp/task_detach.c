@@ -1,5 +1,6 @@
 // A task with a detach clause is complete when its event is fulfilled: by itself, by another task,
-// by a thread that is none of OpenMP's; dependents and taskwait wait for it.
+// by a thread that is none of OpenMP's. Dependents and taskwait wait for that, also if the task was
+// undeferred.
 // reference: no
 // reason: libgomp 12 hangs in it, libomp 14 ends in an assertion.
 #include <omp.h>
@@ -70,6 +71,21 @@ static int run(int threads) {
     if (d != 1) wrong = 6;
     omp_fulfill_event(undeferred);
 #pragma omp taskwait
+#if !defined(__clang__)
+    // Its successors wait for the event. (clang's programs do not say that such a task has any.)
+    omp_event_handle_t awaited;
+    int e = 0, seen = -1;
+#pragma omp task detach(awaited) if (0) depend(out : e) shared(d)
+    ++d;
+#pragma omp task depend(in : e) shared(e, seen)
+    seen = e;
+#pragma omp taskyield
+    usleep(200);
+    e = 1;
+    omp_fulfill_event(awaited);
+#pragma omp taskwait
+    if (d != 2 || seen != 1) wrong = 7;
+#endif
   }
   return wrong;
 }

@@ -1,11 +1,26 @@
-// With OMP_MAX_TASK_PRIORITY, a member executes the tasks it has queued by priority.
+// With OMP_MAX_TASK_PRIORITY, a member executes the tasks it has queued by priority. Outside of
+// regions, where no barrier comes, a task is executed at once, also one with a priority.
 // env: OMP_MAX_TASK_PRIORITY=10
 // reference: gcc
 // reason: libomp takes no account of priorities.
 #include <omp.h>
 #include <stdio.h>
 
+static int tasks_outside(void) {
+  int executed = 0;
+  for (int i = 1; i <= 3; ++i) {
+#pragma omp task priority(3 * i) shared(executed)
+    ++executed;
+    if (executed != i) {
+      printf("%d of %d tasks outside of regions were executed\n", executed, i);
+      return 0;
+    }
+  }
+  return 1;
+}
+
 int main(void) {
+  if (!tasks_outside()) return 1;
   int order[40], next = 0, over = 0;
 #pragma omp parallel num_threads(2)
   {
@@ -37,5 +52,5 @@ int main(void) {
       return 1;
     }
   }
-  return 0;
+  return !tasks_outside();
 }
