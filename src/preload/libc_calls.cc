@@ -9,7 +9,6 @@
 
 #include "preload/blocking.h"
 #include "preload/entry_patch.h"
-#include "preload/mutex.h"
 #include "preload/served_syscall.h"
 #include "preload/trap_state.h"
 
@@ -59,39 +58,21 @@ void wait_for_libc_lock(int* lock) {
   while (__atomic_exchange_n(lock, kTakenAndWaitedFor, __ATOMIC_ACQUIRE) != 0) sleep_at_lock(lock);
 }
 
-// Functions of libc's that are led, all at once.
-class Led {
- public:
-  Led() = default;
-
-  bool add(const TextRange& libc, const char* name, const void* replacement) {
-    const void* function = dlsym(RTLD_NEXT, name);
-    // Another library's that comes before libc's calls libc's itself.
-    if (!function || !libc.contains(reinterpret_cast<std::uintptr_t>(function))) return false;
-    patches_[count_++] = {function, replacement};
-    return true;
-  }
-  void lead() {
-    if (count_ == 0) return;
-    patch_entries(patches_, count_);
-    follow_libc_functions();
-  }
-  const void* behind(const void* found) const {
-    for (unsigned i = 0; i < count_; ++i)
-      if (patches_[i].function == found) return patches_[i].behind;
-    return nullptr;
-  }
-
- private:
-  static constexpr unsigned kMost = 8;
-  EntryPatch patches_[kMost] = {};
-  unsigned count_ = 0;
-};
-constinit Led waits, wakes;
+constexpr unsigned kMostLed = 8;
+constinit EntryPatch led[kMostLed] = {};
+unsigned n_led;
 
 template <class Function>
 const void* address_of(Function* function) {
   return reinterpret_cast<const void*>(function);
+}
+
+bool add(const TextRange& libc, const char* name, const void* replacement) {
+  const void* function = dlsym(RTLD_NEXT, name);
+  // Another library's that comes before libc's calls libc's itself.
+  if (!function || !libc.contains(reinterpret_cast<std::uintptr_t>(function))) return false;
+  led[n_led++] = {function, replacement};
+  return true;
 }
 
 }  // namespace
@@ -101,34 +82,20 @@ void lead_libc_calls() {
   if (!find_text(address_of(&gnu_get_libc_version), libc)) return;
   // Who waits in one of the others may have a lock for which threads wait with their cores. (glibc
   // before 2.34 has no symbol for that.)
-  if (!waits.add(libc, "__lll_lock_wait_private", address_of(&wait_for_libc_lock))) return;
-  waits.add(libc, "read", address_of(&roost_read));
-  waits.add(libc, "write", address_of(&roost_write));
-  waits.add(libc, "send", address_of(&roost_send));
-  waits.add(libc, "open64", address_of(&roost_open64));
-  waits.add(libc, "poll", address_of(&roost_poll));
-  waits.add(libc, "wait4", address_of(&roost_wait4));
-  waits.lead();
-}
-
-void lead_libc_wakes() {
-  static constinit std::atomic<bool> done{false};
-  TextRange libc;
-  if (program_threads() > 1 || done.exchange(true, std::memory_order_relaxed) ||
-      !find_text(address_of(&gnu_get_libc_version), libc))
-    return;
-  wakes.add(libc, "pthread_cond_signal", address_of(&cond_signal));
-  wakes.add(libc, "pthread_cond_broadcast", address_of(&cond_broadcast));
-  wakes.add(libc, "pthread_mutex_unlock", address_of(&mutex_unlock));
-  wakes.add(libc, "pthread_rwlock_unlock", address_of(&rwlock_unlock));
-  wakes.add(libc, "sem_post", address_of(&semaphore_post));
-  wakes.lead();
+  if (!add(libc, "__lll_lock_wait_private", address_of(&wait_for_libc_lock))) return;
+  add(libc, "read", address_of(&roost_read));
+  add(libc, "write", address_of(&roost_write));
+  add(libc, "send", address_of(&roost_send));
+  add(libc, "open64", address_of(&roost_open64));
+  add(libc, "poll", address_of(&roost_poll));
+  add(libc, "wait4", address_of(&roost_wait4));
+  patch_entries(led, n_led);
 }
 
 void* libc_function_behind(void* found) {
-  const void* behind = waits.behind(found);
-  if (!behind) behind = wakes.behind(found);
-  return behind ? const_cast<void*>(behind) : found;
+  for (unsigned i = 0; i < n_led; ++i)
+    if (led[i].function == found && led[i].behind) return const_cast<void*>(led[i].behind);
+  return found;
 }
 
 }  // namespace roost

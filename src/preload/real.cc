@@ -32,16 +32,6 @@ void* LibcFunction::resolve(bool optional) {
   return found;
 }
 
-void LibcFunction::follow() {
-  void* found = pointer_.load(std::memory_order_relaxed);
-  if (found) pointer_.store(libc_function_behind(found), std::memory_order_relaxed);
-}
-
-void follow_libc_functions() {
-  for (LibcFunction* f = __start_roost_libc_functions; f != __stop_roost_libc_functions; ++f)
-    f->follow();
-}
-
 void resolve_libc_functions() {
   static constinit std::atomic<bool> done{false};
   if (done.load(std::memory_order_relaxed)) return;

@@ -27,8 +27,6 @@ class alignas(32) LibcFunction {
   // The next definition after ours of the name at the version (null: the default). If libc has
   // none, null if it is `optional`; else aborts with one sentence.
   void* resolve(bool optional);
-  // See follow_libc_functions().
-  void follow();
 
  protected:
   const char* name_;
@@ -39,8 +37,6 @@ class alignas(32) LibcFunction {
 
 // Resolves all there are, once. Before the caller starts a thread.
 void resolve_libc_functions();
-// Once entries of libc's are led to Roost's functions: those that were found before go past that.
-void follow_libc_functions();
 
 template <class Signature>
 class Real;

@@ -8,7 +8,6 @@
 // Process-shared locks wait in libc's own call with the core given away.
 #include <errno.h>
 
-#include "preload/mutex.h"
 #include "preload/wait.h"
 
 namespace roost {
@@ -151,7 +150,7 @@ ROOST_EXPORT int pthread_rwlock_clockwrlock(pthread_rwlock_t* lock, clockid_t cl
                [&] { return real::pthread_rwlock_clockwrlock(lock, clock, at); });
 }
 
-int rwlock_unlock(pthread_rwlock_t* lock) {
+ROOST_EXPORT int pthread_rwlock_unlock(pthread_rwlock_t* lock) noexcept {
   int result = real::pthread_rwlock_unlock(lock);
 #if !defined(__x86_64__)
   RealWorld::fence();  // [lot-1]
@@ -164,9 +163,6 @@ int rwlock_unlock(pthread_rwlock_t* lock) {
     }
   }
   return result;
-}
-ROOST_EXPORT int pthread_rwlock_unlock(pthread_rwlock_t* lock) noexcept {
-  return rwlock_unlock(lock);
 }
 
 }  // namespace roost

@@ -5,7 +5,6 @@
 // Process-shared and named semaphores wait in libc's own call with the core given away.
 #include <errno.h>
 
-#include "preload/mutex.h"
 #include "preload/wait.h"
 
 namespace roost {
@@ -97,7 +96,7 @@ ROOST_EXPORT int sem_clockwait(sem_t* sem, clockid_t clock, const timespec* at) 
   return timed_wait(sem, clock, at);
 }
 
-int semaphore_post(sem_t* sem) {
+ROOST_EXPORT int sem_post(sem_t* sem) noexcept {
   int result = real::sem_post(sem);
 #if !defined(__x86_64__)
   RealWorld::fence();  // [lot-1]
@@ -111,6 +110,5 @@ int semaphore_post(sem_t* sem) {
   }
   return result;
 }
-ROOST_EXPORT int sem_post(sem_t* sem) noexcept { return semaphore_post(sem); }
 
 }  // namespace roost

@@ -1,7 +1,6 @@
 // When a thread's inline system calls are trapped.
 #include "preload/trap.h"
 
-#include <dlfcn.h>
 #include <gnu/libc-version.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -10,15 +9,12 @@
 #include "os/file.h"
 #include "os/sys.h"
 #include "preload/blas_calls.h"
-#include "preload/libc_calls.h"
 #include "preload/lock.h"
 #include "preload/trap_signals.h"
 #include "preload/trap_state.h"
 #include "preload/wait.h"
 
 #if defined(__x86_64__)
-extern "C" __attribute__((visibility("hidden"), cold)) void roost_before_dlopen(const char* name,
-                                                                                int flags);
 extern "C" __attribute__((visibility("hidden"), cold)) void roost_look_after_dlopen();
 extern "C" __attribute__((visibility("hidden"))) std::atomic<std::uint32_t> roost_opened_objects;
 #endif
@@ -239,11 +235,6 @@ std::uint64_t trap_count() { return trapped_calls.load(std::memory_order_relaxed
 }  // namespace roost
 
 #if defined(__x86_64__)
-void roost_before_dlopen(const char* name, int flags) {
-  bool past_roost = flags & RTLD_DEEPBIND || (name && strstr(name, "libc.so"));
-  if (past_roost && roost::can_park()) roost::lead_libc_wakes();
-}
-
 void roost_look_after_dlopen() {
   if (!roost::can_park()) return;
   static constinit std::atomic<std::uint32_t> looked{0};

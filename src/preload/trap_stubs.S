@@ -97,11 +97,6 @@ roost_\name\()_stubs:
         .size   \name, . - \name
         .endm
 
-        .macro note_dlopen_of_name
-        call_keeping_arguments roost_before_dlopen
-        note_dlopen
-        .endm
-
         .macro note_dlopen
         mov     roost_seen_epoch@GOTTPOFF(%rip), %rax
         movl    $-1, %fs:(%rax)
@@ -116,7 +111,7 @@ roost_\name\()_stubs:
 2:
         .endm
 
-        to_libc dlopen, note_dlopen_of_name
+        to_libc dlopen, note_dlopen
         to_libc dlmopen, note_dlopen
         to_libc dlsym, look_after_dlopen
 #endif
