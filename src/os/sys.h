@@ -20,6 +20,8 @@ namespace roost::os {
 // What threads block that are not the program's at the time: all but the signal by which libc's
 // setuid() and its like have every thread do the same, and wait until it has (glibc's SIGSETXID).
 inline constexpr std::uint64_t kAllSignals = ~(1ull << (33 - 1));
+// Nor the one of trapped system calls, which the kernel does not let anybody block and make one.
+inline constexpr std::uint64_t kAllButTraps = kAllSignals & ~(1ull << (SIGSYS - 1));
 
 enum class FutexScope { process, shared };
 

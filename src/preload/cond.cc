@@ -17,8 +17,8 @@ namespace {
 bool shared(const pthread_cond_t* cond) {
   return __atomic_load_n(&cond->__data.__wrefs, __ATOMIC_RELAXED) & 1;
 }
-// Above both bits the waiters are counted: of other processes, or of an object that reached libc
-// past Roost (RTLD_DEEPBIND, a handle of libc's).
+// From bit 3 on libc's waiters are counted: for objects of several processes, and callers that
+// reach libc past Roost (RTLD_DEEPBIND, a handle of libc's).
 bool libc_has_waiters(const pthread_cond_t* cond) {
   return __atomic_load_n(&cond->__data.__wrefs, __ATOMIC_RELAXED) >> 3;
 }
@@ -108,13 +108,15 @@ int cond_timedwait(pthread_cond_t* cond, pthread_mutex_t* mutex, const timespec*
 }
 
 int cond_signal(pthread_cond_t* cond) {
+  if (libc_has_waiters(cond)) real::pthread_cond_signal(cond);
   if (!shared(cond)) wake(cond, 1);
-  return libc_has_waiters(cond) ? real::pthread_cond_signal(cond) : 0;
+  return 0;
 }
 
 int cond_broadcast(pthread_cond_t* cond) {
+  if (libc_has_waiters(cond)) real::pthread_cond_broadcast(cond);
   if (!shared(cond)) wake(cond, UINT_MAX);
-  return libc_has_waiters(cond) ? real::pthread_cond_broadcast(cond) : 0;
+  return 0;
 }
 
 ROOST_EXPORT int pthread_cond_clockwait(pthread_cond_t* cond, pthread_mutex_t* mutex,

@@ -52,6 +52,22 @@ class Restorers {
   unsigned count_ = 0;
 };
 
+// Whether what lies behind the address of a restorer is what the kernel puts there (a ucontext),
+// not a copy of that address alone, as sigaction(2) returns one.
+bool is_frame(std::uint64_t at) {
+#if defined(__x86_64__)
+  constexpr std::uint64_t kUserCode = 0x33;  // the segment of 64-bit code
+  struct {
+    std::uint64_t flags, link, stack[3], registers[18], segments;
+  } context;
+  return os::read_own_memory(at + sizeof at, &context, sizeof context) && context.link == 0 &&
+         (context.segments & 0xffff) == kUserCode;
+#else
+  static_cast<void>(at);
+  return true;
+#endif
+}
+
 }  // namespace
 
 bool perhaps_in_handler() {
@@ -67,7 +83,9 @@ bool perhaps_in_handler() {
        at += kBytes) {
     if (!os::read_own_memory(at, words, kBytes)) return false;
     for (std::size_t i = 0; i < kWords; ++i)
-      if (at + i * sizeof *words >= first && restorers.have(words[i])) return true;
+      if (std::uint64_t address = at + i * sizeof *words;
+          address >= first && restorers.have(words[i]) && is_frame(address))
+        return true;
   }
   return true;
 }

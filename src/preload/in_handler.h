@@ -3,8 +3,8 @@
 
 namespace roost {
 
-// True also if that cannot be told, and where an ended handler's frame is still on the stack. Reads
-// the stack: tens of microseconds.
+// True also where an ended handler's frame is still on the stack, or the stack is deep. Reads the
+// stack by system calls: tens of microseconds.
 bool perhaps_in_handler();
 
 }  // namespace roost

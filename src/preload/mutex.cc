@@ -185,8 +185,8 @@ int mutex_unlock(pthread_mutex_t* mutex) {
 }
 
 void mutex_waits_in_libc(pthread_mutex_t* mutex) {
-  if (kind(mutex) & kLibcWaits) return;
-  __atomic_fetch_or(&mutex->__data.__kind, kShared, __ATOMIC_RELAXED);
+  if (kind(mutex) & kLibcWaits || inside_roost() || !held_by_this_thread(mutex)) return;
+  __atomic_fetch_or(&mutex->__data.__kind, kShared, __ATOMIC_SEQ_CST);  // [lot-1]
   LotHost host;
   wake_retry<RealWorld>(bucket_of(mutex), mutex, host, [](LotWaiter&) { return Choice::wake; });
 }

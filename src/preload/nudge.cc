@@ -25,8 +25,6 @@ namespace {
 
 constexpr int kSignal = SIGURG;
 constexpr unsigned kMaxSteps = 1024;
-// On a program's alternate stack, to wait in the handler.
-constexpr std::size_t kRoomToWait = 4608;
 
 SpinMode mode = SpinMode::off;
 std::atomic<bool> taken{false};  // the handler is ours
@@ -63,7 +61,6 @@ void on_nudge(int, siginfo_t*, void* data) {
   // else spin beside the others for good. (Not where a keeper would have to be started for that.)
   if (!can_park() || !(has_core() || keeper_started())) return;
   if (in_light_runtime(static_cast<std::uint64_t>(context.uc_mcontext.gregs[REG_RIP]))) return;
-  if (!alternate_stack_has(context, kRoomToWait)) return;
   spin::WaitProof proof;
   bool waits = false;
   if (!on_own_stack([&] { waits = find_wait(context, proof); }) || !waits) return;
@@ -107,12 +104,12 @@ void nudges_start() {
   if (real_sigaction(kSignal, nullptr, &before) != 0 || !is_default(before)) return;
   struct sigaction action {};
   action.sa_sigaction = on_nudge;
-  // ONSTACK: programs that have small stacks of their own (OCaml, Go) cannot take one elsewhere.
-  action.sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK;
-  // All, the one of pthread_cancel among them, but that of inline system calls, which cannot be
-  // made where it is blocked.
-  constexpr std::uint64_t kBlocked = os::kAllSignals & ~(1ull << (SIGSYS - 1));
-  memcpy(&action.sa_mask, &kBlocked, sizeof kBlocked);
+  // Not ONSTACK: handlers of the program that come while the thread waits would share an alternate
+  // stack with it, and strands of a light thread cannot be switched there. (Go, whose own stacks
+  // are too small, sets the flag for all handlers of others.)
+  action.sa_flags = SA_SIGINFO | SA_RESTART;
+  // All, the one of pthread_cancel among them.
+  memcpy(&action.sa_mask, &os::kAllButTraps, sizeof os::kAllButTraps);
   if (real_sigaction(kSignal, &action, nullptr) != 0) return;
   taken.store(true, std::memory_order_release);
   runtime_accept_nudges(kSignal);

@@ -4,7 +4,6 @@
 #include <signal.h>
 
 #include <atomic>
-#include <cstdint>
 
 #include "os/sys.h"
 
@@ -51,14 +50,6 @@ bool call_on_own_stack(void (*function)(void*), void* data) {
   call_on(stacks[taken], function, data);
   in_use[taken].store(false, std::memory_order_release);
   return true;
-}
-
-bool alternate_stack_has(const ucontext_t& interrupted, std::size_t bytes) {
-  const stack_t& alternate = interrupted.uc_stack;
-  if (alternate.ss_flags & SS_DISABLE) return true;
-  auto here = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
-  auto lowest = reinterpret_cast<std::uintptr_t>(alternate.ss_sp);
-  return here - lowest >= alternate.ss_size || here - lowest >= bytes;
 }
 
 void set_signal_mask_of(const ucontext_t& interrupted) {

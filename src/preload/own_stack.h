@@ -4,8 +4,6 @@
 
 #include <ucontext.h>
 
-#include <cstddef>
-
 namespace roost {
 
 // With all signals blocked: calls `function(data)` on another stack of 32 KiB. False if all are in
@@ -16,10 +14,6 @@ template <class Function>
 bool on_own_stack(Function function) {
   return call_on_own_stack([](void* f) { (*static_cast<Function*>(f))(); }, &function);
 }
-
-// In a handler: whether the caller is not on the thread's alternate stack, or has so much left of
-// it.
-bool alternate_stack_has(const ucontext_t& interrupted, std::size_t bytes);
 
 // In a handler whose action blocks more signals: blocks those that the thread itself does.
 void set_signal_mask_of(const ucontext_t& interrupted);

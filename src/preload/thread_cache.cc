@@ -2,8 +2,6 @@
 // the meantime is decided under the lock.
 #include "preload/thread_cache.h"
 
-#include <sys/resource.h>
-
 #include "os/sys.h"
 #include "sched/runtime.h"
 
@@ -62,18 +60,11 @@ void tell_to_end(std::uint32_t rounds) {
   for (unsigned i = 0; i < n; ++i) unpark(told[i]);
 }
 
-// The stacks of those that wait would count.
-bool address_space_is_limited() {
-  rlimit64 limit{RLIM64_INFINITY, RLIM64_INFINITY};
-  os::raw_syscall(SYS_prlimit64, 0, RLIMIT_AS, 0, os::arg(&limit));
-  return limit.rlim_cur != RLIM64_INFINITY;
-}
-
 }  // namespace
 
 Lock threads_lock;
 
-bool cache_has_room() { return n_cached < kMost && !address_space_is_limited(); }
+bool cache_has_room() { return n_cached < kMost; }
 
 void cache_finished(Thread* t) { link(t, Cached::finished); }
 

@@ -5,6 +5,7 @@
 #include <gnu/libc-version.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include "base/loaded_object.h"
 #include "os/sys.h"
@@ -113,11 +114,18 @@ void prepare(Thread* t, void* (*start)(void*), void* argument, const Attributes&
   if (t->has_affinity_hint) t->affinity_hint = a.has_affinity ? a.affinity : creator->affinity_hint;
 }
 
+// The stacks of threads that wait to be used again would count.
+bool address_space_is_limited() {
+  rlimit64 limit{RLIM64_INFINITY, RLIM64_INFINITY};
+  os::raw_syscall(SYS_prlimit64, 0, RLIMIT_AS, 0, os::arg(&limit));
+  return limit.rlim_cur != RLIM64_INFINITY;
+}
+
 // Whether the calling thread, after its destructors, left something in its kernel thread that a
 // successor must not find: its clock shows what all have used.
 bool leaves_traces(const Thread* t, const Inherited& state) {
   constexpr Nanoseconds kMostUsed = 1'000'000;
-  return os::thread_cpu_time() > kMostUsed ||
+  return os::thread_cpu_time() > kMostUsed || address_space_is_limited() ||
          t->keep_out_of_cache.load(std::memory_order_relaxed) || t->owned_mutexes != 0 ||
          holds_robust_mutex() || (state.signal_mask != 0 && signals_pending());
 }

@@ -99,12 +99,14 @@ int sleep_on_both(const ThreadRecord<RealWorld>& record, std::uint32_t word, Out
   return woken;
 }
 
-// Sleeps on the record of the caller, which is READY, in a process that can have no keeper.
+// Sleeps on the record of the caller, which is READY or may be made READY by another thread, in a
+// process that can have no keeper.
 void await_grant_unwatched(const ThreadRecord<RealWorld>& record, std::uint32_t word) {
   constexpr Nanoseconds kLook = 20'000'000;
   timespec until = os::to_timespec(os::now() + kLook);
   int slept = os::futex_wait(&record.state, word, os::FutexScope::shared, &until, false);
-  if (slept == -ETIMEDOUT) keeper_look_instead();
+  State now = state_of(record.state.load(std::memory_order_relaxed));
+  if (slept == -ETIMEDOUT && now == State::ready) keeper_look_instead();
 }
 
 // Waits for a grant in the run queue of the CPU on which it stands, where that has paid of late.
@@ -182,7 +184,9 @@ Park wait_for_grant(const Deadline* deadline, bool interruptible, OutsideWord* o
       make_self_ready();
       continue;
     }
-    if (state_of(word) == State::ready && !keeper_started()) {
+    bool for_ever = !deadline && !interruptible && !outside;
+    if (__builtin_expect(!keeper_started(), 0) &&
+        (state_of(word) == State::ready || (for_ever && runtime_thread_count() > 1))) {
       await_grant_unwatched(record, word);
       continue;
     }

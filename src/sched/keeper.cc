@@ -31,6 +31,7 @@ std::atomic<bool> end_wanted{false};
 std::atomic<bool> ending{false};  // a keeper that has given up may still look at the segment
 void (*chore)() = [] {};
 bool (*may_start)() = [] { return true; };
+constinit std::atomic<bool> looks{false};  // a thread in the keeper's place
 
 // The leader's memory between looks.
 constinit Watchdog watchdog{};
@@ -324,6 +325,7 @@ void* keeper_main(void*) {
   unpin_self();
   trace::thread_begins();
   for (pollfd& polled : pidfds) polled = {-1, 0, 0};
+  while (looks.load(std::memory_order_acquire)) os::yield();
   if (follow_until_leader()) lead();
   // The leader's lock is robust: the kernel hands it on.
   trace::thread_ends();
@@ -356,6 +358,7 @@ void keeper_await_end() {
 
 void keeper_after_fork() {
   here.forget();
+  looks.store(false, std::memory_order_relaxed);
   ending.store(false, std::memory_order_relaxed);
 }
 
@@ -370,7 +373,6 @@ void keeper_set_permit(bool (*permit)()) { may_start = permit; }
 void keeper_look_instead() {
   keeper_ensure();
   if (keeper_started()) return;
-  static constinit std::atomic<bool> looks{false};  // one thread of the process at a time
   static std::uint32_t tick_before;
   static bool watches;  // since its last look, and nobody else
   if (looks.exchange(true, std::memory_order_acquire)) return;
@@ -389,6 +391,8 @@ void keeper_look_instead() {
         if (i != process) judge_process(*segment, i);
       watch_cores(*segment);
       ++tick;
+    } else {
+      watches = false;
     }
     if (leads) libc_threads.mutex_unlock(&segment->header->leader);
   }

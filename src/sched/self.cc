@@ -15,7 +15,8 @@ constexpr std::uint32_t kDeferred = sizeof self.deferred / sizeof self.deferred[
 std::atomic<bool> handlers_may_jump{false};
 
 void NoSignals::block() {
-  os::raw_syscall(SYS_rt_sigprocmask, SIG_SETMASK, os::arg(&os::kAllSignals), os::arg(&before_), 8);
+  os::raw_syscall(SYS_rt_sigprocmask, SIG_SETMASK, os::arg(&os::kAllButTraps), os::arg(&before_),
+                  8);
 }
 void NoSignals::restore() {
   os::raw_syscall(SYS_rt_sigprocmask, SIG_SETMASK, os::arg(&before_), 0, 8);

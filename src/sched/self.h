@@ -99,7 +99,7 @@ class NoSignals {
   NoSignals(const NoSignals&) = delete;
   NoSignals& operator=(const NoSignals&) = delete;
 
-  // What the thread blocks without it (if it is wanted).
+  // What the thread blocks without it; nothing if it is not wanted.
   std::uint64_t before() const { return before_; }
 
  private:
@@ -107,7 +107,7 @@ class NoSignals {
   void restore();
 
   bool wanted_;
-  std::uint64_t before_;
+  std::uint64_t before_ = 0;
 };
 
 // Whether the program has handlers that may leave the call they interrupt by siglongjmp.

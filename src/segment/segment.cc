@@ -80,12 +80,16 @@ int check_header(const Segment& segment) {
   return 0;
 }
 
-// What the file system lacks later is a fatal signal then. Of an instance for very many threads, of
-// whose records the last will hardly be used, the beginning.
+// A page that the file system cannot supply at its first touch is SIGBUS. Of an instance for very
+// many threads, of whose records the last will hardly be used, the beginning is reserved.
 int reserve(int fd, std::uint64_t bytes) {
   constexpr std::uint64_t kMost = 16u << 20;
   auto length = static_cast<off_t>(bytes < kMost ? bytes : kMost);
-  return fallocate(fd, 0, 0, length) < 0 && errno != EOPNOTSUPP ? -errno : 0;
+  int result;
+  do {
+    result = fallocate(fd, 0, 0, length);
+  } while (result < 0 && errno == EINTR);
+  return result < 0 && (errno == ENOSPC || errno == EDQUOT) ? -errno : 0;
 }
 
 void copy_name(char* to, std::size_t capacity, const char* from) {

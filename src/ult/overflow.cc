@@ -1,4 +1,4 @@
-// The handler for faults in guard pages, and the stacks it runs on.
+// The handler for faults in the guards, and the stacks it runs on.
 #include "ult/overflow.h"
 
 #include <signal.h>
