@@ -37,14 +37,12 @@ void print_stats(const Segment& segment) {
   }
   pid_t pid = os::getpid();
   std::uint64_t sums[kCounters] = {};
-  std::uint64_t threads = 0;
   const ProcessSlot<RealWorld>* slot = nullptr;
   if (self.record) slot = &segment.processes[self.record->process];
   if (slot) {
     for_each_thread(segment, [&](ThreadIndex, const ThreadRecord<RealWorld>& record) {
       if (record.process != self.record->process) return;
       for (int k = 0; k < kCounters; ++k) sums[k] += record.counters.*kCounterList[k].value;
-      ++threads;
     });
   }
   for (int k = 0; slot && k < kCounters; ++k)
@@ -56,7 +54,7 @@ void print_stats(const Segment& segment) {
     text.append(slot->command, sizeof slot->command);
     text << ')';
   }
-  text << ": threads " << threads;
+  text << ": threads " << (slot ? runtime_threads_so_far() : 0u);
   for (int k = 0; k < kCounters; ++k) text << ", " << kCounterList[k].name << ' ' << sums[k];
   text << ", loops rewritten " << rewritten_loops() << ", restored " << restored_loops()
        << ", traps " << trap_count();

@@ -144,6 +144,8 @@ SegmentConfig& stored_config() {
   return config;
 }
 
+constinit std::atomic<std::uint32_t> threads_so_far{0};
+
 // The names inside the stored configuration point here: the caller's may lie in its environment.
 char stored_instance[kInstanceNameBytes];
 char stored_policy[kPolicyNameBytes];
@@ -255,6 +257,7 @@ void runtime_show_loops(unsigned loops) {
 std::uint32_t runtime_thread_count() {
   return segment.processes[process].threads.load(std::memory_order_seq_cst);
 }
+std::uint32_t runtime_threads_so_far() { return threads_so_far.load(std::memory_order_relaxed); }
 const CpuSet& runtime_cpus() { return instance_mask; }
 
 int runtime_start(const SegmentConfig& config, const LibcThreads& libc) {
@@ -291,6 +294,7 @@ void runtime_after_fork() {
   self.in_kernel = false;
   self.waits_inside_libc = false;
   waiters_inside_libc.store(0, std::memory_order_relaxed);
+  threads_so_far.store(0, std::memory_order_relaxed);
   self.n_deferred = 0;
   self.beside = false;
   active = false;
@@ -352,6 +356,7 @@ bool thread_attach() {
   }
   self.index = index;
   self.record = &record;
+  threads_so_far.fetch_add(1, std::memory_order_relaxed);
   trace::thread_begins();
   trace::record({.kind = trace::Kind::attached});
   self.parked = true;

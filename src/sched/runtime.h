@@ -63,6 +63,8 @@ void runtime_show_loops(unsigned loops);
 void runtime_is_rank(Rank);
 // Managed threads of this process.
 std::uint32_t runtime_thread_count();
+// Of all that have been managed, those that have ended included.
+std::uint32_t runtime_threads_so_far();
 // The kernel's CPUs of the instance's cores.
 const CpuSet& runtime_cpus();
 

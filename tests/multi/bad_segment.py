@@ -2,6 +2,7 @@
 status 125, and what was there stays as it was."""
 
 import os
+import shlex
 import signal
 import struct
 
@@ -103,6 +104,14 @@ def test_a_limit_under_which_there_can_be_no_segment(world: World):
     require(not world.roost.segment(instance).exists(), "the segment stays")
 
 
+def own_mounts(world: World) -> list[str]:
+    """A command that runs another one in a mount namespace of its own."""
+    unshare = ["unshare", "-m"] if os.geteuid() == 0 else ["unshare", "-rm"]
+    if world.run_plain([*unshare, "true"]).status != 0:
+        raise Skip("no mount namespace can be made here")
+    return unshare
+
+
 # Each runs the command given to it with another /dev/shm, in a mount namespace of its own.
 OTHER_SHARED_MEMORY = {
     "missing": """
@@ -119,9 +128,7 @@ OTHER_SHARED_MEMORY = {
 
 @cases(*OTHER_SHARED_MEMORY)
 def test_shared_memory_that_is(world: World, state: str):
-    unshare = ["unshare", "-m"] if os.geteuid() == 0 else ["unshare", "-rm"]
-    if world.run_plain([*unshare, "true"]).status != 0:
-        raise Skip("no mount namespace can be made here")
+    unshare = own_mounts(world)
     instance = world.roost.new_instance("shm")
     marker = world.directory / "it-ran"
     command = world.roost.command(["touch", str(marker)], instance)
@@ -132,3 +139,31 @@ def test_shared_memory_that_is(world: World, state: str):
     require(outcome.status == CANNOT_RUN, f"{outcome.verdict()}: {outcome.stderr!r}")
     require(not marker.exists(), "the command ran all the same")
     require_one_sentence(outcome, "/dev/shm")
+
+
+def test_shared_memory_that_fills_up_later(world: World):
+    """What the instance may need it has from the beginning."""
+    instance = world.roost.new_instance("filled")
+    idle = shlex.join(world.roost.command(world.program("idle"), instance))
+    mix = shlex.join(world.roost.command(world.program("sync_mix", 4, 200), instance))
+    outcome = world.run_plain([*own_mounts(world), "sh", "-c", f"""
+        mount -t tmpfs -o size=16m none /dev/shm || exit 99
+        {idle} > "$1" &
+        until grep -qs idle "$1"; do sleep 0.02; done
+        cat /dev/zero > /dev/shm/filler
+        {mix} && {mix} && kill $! && wait""", "sh", str(world.directory / "said")])
+    if outcome.status == 99:
+        raise Skip(f"/dev/shm cannot be replaced here: {outcome.stderr!r}")
+    require_success(outcome, "an instance whose /dev/shm is full")
+
+
+def test_shared_memory_too_small_for_whoever_joins_later(world: World):
+    """It runs unmanaged."""
+    instance = world.roost.new_instance("small")
+    mix = shlex.join(world.program("sync_mix", 4, 200))
+    command = ["sh", "-c", f"mount -t tmpfs -o size=1m none /dev/shm || exit 99; {mix}; exit"]
+    outcome = world.run_plain([*own_mounts(world), *world.roost.command(command, instance)])
+    if outcome.status == 99:
+        raise Skip(f"/dev/shm cannot be replaced here: {outcome.stderr!r}")
+    require_success(outcome, "a program for which there is no room")
+    require_one_sentence(outcome, "unmanaged")

@@ -159,6 +159,14 @@ def test_who_is_bound_to_other_cores_than_the_instance_is_told(world: World):
     require(outcome.stderr == b"", f"{outcome.stderr!r}")
 
 
+def test_a_small_stack_is_enough_to_start(world: World):
+    instance = world.roost.new_instance("stack")
+    command = ["sh", "-c", "ulimit -s 24; exec true"]  # KiB; up to 8 of them the kernel leaves out
+    for _ in range(10):
+        outcome = world.run(command, instance, env={"PATH": os.environ["PATH"]})
+        require(outcome.status == 0, f"{outcome.verdict()}\n{outcome.stderr!r}")
+
+
 SANITIZED = """
 #include <pthread.h>
 #include <stdlib.h>

@@ -94,6 +94,36 @@ static void* write_slowly(void* text) {
   return NULL;
 }
 
+static void forbid_waiting(int fd) { EXPECT_EQ(fcntl(fd, F_SETFL, O_WRONLY | O_NONBLOCK), 0); }
+CASE(another_number_may_have_forbidden_to_wait) {
+  for (int by_child = 0; by_child < 2; ++by_child) {
+    open_pipe();
+    EXPECT_EQ(write(ends[1], "a", 1), 1);  // while it still may wait
+    EXPECT_EQ(read(ends[0], buffer, 1), 1);
+    int other = dup(ends[1]);
+    if (by_child) {
+      int status;
+      pid_t child = fork();
+      if (child == 0) {
+        forbid_waiting(other);
+        _exit(0);
+      }
+      EXPECT_EQ(waitpid(child, &status, 0), child);
+      EXPECT_EQ(status, 0);
+    } else {
+      forbid_waiting(other);
+    }
+    ssize_t written = write(ends[1], buffer, MUCH);
+    EXPECT(written > 0 && written < MUCH);
+    EXPECT_ERRNO(write(ends[1], buffer, MUCH), EAGAIN);
+    struct iovec parts[2] = {{buffer, MUCH / 2}, {buffer + MUCH / 2, MUCH / 2}};
+    EXPECT_EQ(read(ends[0], buffer, PAGE), PAGE);
+    EXPECT_EQ(writev(ends[1], parts, 2), PAGE);
+    close(other);
+    close_both();
+  }
+}
+
 CASE(a_low_water_mark_is_waited_for) {
   open_pair(SOCK_STREAM);
   int tcp = socket(AF_INET, SOCK_STREAM, 0), mark = 4;

@@ -4,6 +4,7 @@
 #include <linux/seccomp.h>
 #include <poll.h>
 #include <pthread.h>
+#include <semaphore.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -106,4 +107,44 @@ static void threads_before_and_under_a_filter(void) {
 }
 CASE(threads_made_before_and_under_a_filter_do_what_it_allows) {
   EXPECT_EQ(outcome_in_child(threads_before_and_under_a_filter), 0);
+}
+
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
+static sem_t never;
+
+static void unlock(void* data) { pthread_mutex_unlock(data); }
+static void* wait_in_cond(void* unused) {
+  pthread_mutex_lock(&mutex);
+  pthread_cleanup_push(unlock, &mutex);
+  for (;;) pthread_cond_wait(&cond, &mutex);
+  pthread_cleanup_pop(1);
+  return unused;
+}
+static void* wait_in_semaphore(void* unused) {
+  for (;;) sem_wait(&never);
+  return unused;
+}
+static void* wait_in_poll(void* unused) {
+  for (;;) poll(NULL, 0, -1);
+  return unused;
+}
+
+static void cancel_under_a_filter(void) {
+  static void* (*const waits[])(void*) = {wait_in_cond, wait_in_semaphore, wait_in_poll};
+  forbid_prctl();
+  sem_init(&never, 0, 0);
+  for (int i = 0; i < 30; ++i) {
+    pthread_t thread;
+    void* result = NULL;
+    EXPECT_EQ(pthread_create(&thread, NULL, waits[i % 3], NULL), 0);
+    if (i % 6 < 3) poll(NULL, 0, 5);  // it most likely waits then
+    EXPECT_EQ(pthread_cancel(thread), 0);
+    EXPECT_EQ(pthread_join(thread, &result), 0);
+    EXPECT(result == PTHREAD_CANCELED);
+  }
+  exit(0);
+}
+CASE(threads_made_under_a_filter_can_be_cancelled) {
+  EXPECT_EQ(outcome_in_child(cancel_under_a_filter), 0);
 }

@@ -59,6 +59,21 @@ CASE(a_stream_is_held_across_waits) {
   EXPECT_EQ(fclose(shared), 0);
 }
 
+CASE(closing_a_stream_in_memory_leaves_errno_alone) {
+  char* text = NULL;
+  size_t length = 0;
+  FILE* grows = open_memstream(&text, &length);
+  FILE* fixed = fmemopen(NULL, 10, "w");
+  EXPECT(grows && fixed && fputs("here", grows) >= 0 && fputs("there", fixed) >= 0);
+  errno = ENOENT;
+  EXPECT_EQ(fclose(grows), 0);
+  EXPECT_EQ(errno, ENOENT);
+  EXPECT_EQ(fclose(fixed), 0);
+  EXPECT_EQ(errno, ENOENT);
+  EXPECT_EQ(strcmp(text, "here"), 0);
+  free(text);
+}
+
 // Of all calls it may make read, write, sigreturn and exit. The stream's buffer is there already.
 static void print_under_strict_seccomp(void) {
   char text[64];

@@ -2,6 +2,7 @@
 // thread_locals and of keys run, once and in their order; exceptions stay what they are.
 #include <pthread.h>
 #include <signal.h>
+#include <time.h>
 
 #include <exception>
 #include <stdexcept>
@@ -115,6 +116,28 @@ CASE(locals_then_thread_locals_then_keys) {
       EXPECT(events == "hltk");
     }
   }
+}
+
+CASE(a_handler_may_end_a_thread_that_has_just_begun) {
+  static int mark;
+  struct sigaction action {};
+  action.sa_handler = [](int) { pthread_exit(&mark); };
+  EXPECT_EQ(sigaction(SIGUSR1, &action, nullptr), 0);
+  for (int i = 0; i < 1000; ++i) {
+    pthread_t thread;
+    void* result = nullptr;
+    auto wait = [](void*) -> void* {
+      for (;;) pause();
+    };
+    EXPECT_EQ(pthread_create(&thread, nullptr, wait, nullptr), 0);
+    timespec moment{0, i % 300 * 1000};
+    if (i % 2) nanosleep(&moment, nullptr);
+    EXPECT_EQ(pthread_kill(thread, SIGUSR1), 0);
+    EXPECT_EQ(pthread_join(thread, &result), 0);
+    EXPECT(result == &mark);
+  }
+  action.sa_handler = SIG_DFL;
+  EXPECT_EQ(sigaction(SIGUSR1, &action, nullptr), 0);
 }
 
 CASE(keys_are_destroyed_after_an_exit) {

@@ -122,6 +122,31 @@ CASE(new_threads_inherit_nothing_of_those_that_are_over) {
     EXPECT_EQ(outcome_in_child(other_changes), 0);
 }
 
+// ---- What a thread has used of a CPU ------------------------------------------------------------
+
+static long clock_us(void) {
+  struct timespec used;
+  EXPECT_EQ(clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used), 0);
+  return used.tv_sec * 1000000 + used.tv_nsec / 1000;
+}
+static long usage_us(void) {
+  struct rusage usage;
+  EXPECT_EQ(getrusage(RUSAGE_THREAD, &usage), 0);
+  return (usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * 1000000 + usage.ru_utime.tv_usec +
+         usage.ru_stime.tv_usec;
+}
+// None needs so much to begin.
+static void* use_50_ms(void* data) {
+  EXPECT(clock_us() < 10000);
+  EXPECT(usage_us() < 10000);
+  while (clock_us() < 50000) {
+  }
+  return data;
+}
+CASE(a_new_thread_has_used_no_cpu) {
+  for (int i = 0; i < 5; ++i) run(use_50_ms, NULL);
+}
+
 // ---- Threads that are over ----------------------------------------------------------------------
 
 static long n_tasks(void) {

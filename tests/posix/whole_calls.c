@@ -3,16 +3,22 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/random.h>
 #include <sys/select.h>
+#include <sys/sem.h>
 #include <sys/sendfile.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
+#include <time.h>
 
+#include "child.h"
+#include "deadline.h"
 #include "expect.h"
 #include "inline_syscall.h"
 
@@ -131,6 +137,63 @@ static void look_often(void) {
   close(ends[1]);
 }
 CASE(looking_often) { beside_others(look_often); }
+
+// So long that the core may be wanted right before, in and right after the next call.
+static void compute_before(int call) {
+  struct timespec now = now_on(CLOCK_MONOTONIC), until = now;
+  until.tv_nsec += (call % 7 + 1) * 20000;
+  if (until.tv_nsec >= 1000000000) {
+    ++until.tv_sec;
+    until.tv_nsec -= 1000000000;
+  }
+  while (!has_passed(CLOCK_MONOTONIC, until)) {
+  }
+}
+
+static int semaphores;
+static void take_at_once(void) {
+  struct sembuf take = {0, -1, 0}, take_at_once = {0, -1, IPC_NOWAIT};
+  struct timespec at_once = {0, 0};
+  semaphores = semget(IPC_PRIVATE, 1, 0600);
+  EXPECT(semaphores >= 0);
+  for (int i = 0; i < 1500; ++i) {
+    compute_before(i);
+    if (i % 8) {
+      EXPECT_ERRNO(semtimedop(semaphores, &take, 1, &at_once), EAGAIN);
+    } else {
+      EXPECT_ERRNO(semop(semaphores, &take_at_once, 1), EAGAIN);
+    }
+  }
+  EXPECT_EQ(semctl(semaphores, 0, IPC_RMID), 0);
+}
+CASE(semaphores_that_are_not_waited_for) { beside_others(take_at_once); }
+
+enum { TAKES = 1000 };
+static void give_all(void) {
+  struct sembuf give = {0, 1, 0};
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  for (int given = 0; given < TAKES;) {
+    usleep(100);
+    if (semctl(semaphores, 0, GETVAL) != 0) continue;
+    EXPECT_EQ(semop(semaphores, &give, 1), 0);
+    ++given;
+  }
+}
+static void take_when_given(void) {
+  struct sembuf take = {0, -1, 0};
+  struct timespec long_time = {300, 0};
+  semaphores = semget(IPC_PRIVATE, 1, 0600);
+  EXPECT(semaphores >= 0);
+  pid_t giver = fork_child(give_all);
+  for (int i = 0; i < TAKES; ++i) {
+    compute_before(i);
+    int taken = i % 2 ? semop(semaphores, &take, 1) : semtimedop(semaphores, &take, 1, &long_time);
+    EXPECT_EQ(taken ? errno : 0, 0);
+  }
+  EXPECT_EQ(outcome_of(giver), 0);
+  EXPECT_EQ(semctl(semaphores, 0, IPC_RMID), 0);
+}
+CASE(semaphores_that_are_waited_for) { beside_others(take_when_given); }
 
 // Where inline calls are trapped.
 static void read_much_inline(void) {

@@ -1,0 +1,31 @@
+"""Processes that cannot join their instance run as without roost, cancellation included."""
+
+from world import World, cases, require, require_success
+
+# Of tests/posix, some with the cases to run.
+PROGRAMS = (
+    "cancel_cleanup", "cancel_elsewhere", "kernel_waits_cancelled", "cond", "semaphore",
+    "cancel_points a_blocked_thread_is_cancelled",
+    "cancel_points cancelled_at_any_moment_before_or_in_the_wait",
+)
+
+
+@cases(*PROGRAMS)
+def test_where_there_can_be_no_segment(world: World, program: str):
+    instance = world.roost.new_instance("unmanaged")
+    command = world.roost.command(world.program(*program.split(), folder="posix"), instance)
+    outcome = world.run_plain(["sh", "-c", 'ulimit -f 100; exec "$@"', "sh", *command])
+    require_success(outcome, program)
+    require(b"unmanaged" in outcome.stderr, f"it says {outcome.stderr!r}")
+    world.require_gone(instance)
+
+
+@cases(*PROGRAMS)
+def test_where_the_only_record_is_taken(world: World, program: str):
+    instance = world.roost.new_instance("unmanaged")
+    # The shell has the record, and waits.
+    command = ["sh", "-c", '"$@" || exit', "sh", *world.program(*program.split(), folder="posix")]
+    outcome = world.run(command, instance, "--set", "max_threads=1")
+    require_success(outcome, program)
+    require(b"unmanaged" in outcome.stderr, f"it says {outcome.stderr!r}")
+    world.require_gone(instance)
