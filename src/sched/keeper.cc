@@ -325,7 +325,11 @@ void* keeper_main(void*) {
   unpin_self();
   trace::thread_begins();
   for (pollfd& polled : pidfds) polled = {-1, 0, 0};
-  while (looks.load(std::memory_order_acquire)) os::yield();
+  // A thread that looks in its place is soon done, unless it ends or jumps away from there.
+  constexpr int kPatience = 100;
+  constexpr Nanoseconds kMoment = 100'000;
+  for (int i = 0; i < kPatience && looks.load(std::memory_order_acquire); ++i)
+    os::sleep_for(kMoment);
   if (follow_until_leader()) lead();
   // The leader's lock is robust: the kernel hands it on.
   trace::thread_ends();
