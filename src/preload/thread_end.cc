@@ -124,7 +124,10 @@ Self& self_of(pthread_t handle) {
 std::atomic<int> unknown_cancellations{0};  // under way
 
 int cancel_unknown(pthread_t handle) {
-  if (handle == pthread_self()) return real::pthread_cancel(handle);
+  if (handle == pthread_self()) {
+    self.cancelled.store(true, std::memory_order_relaxed);
+    return real::pthread_cancel(handle);
+  }
   // It looks at the one, and acts on the other, after which it may be gone.
   unknown_cancellations.fetch_add(1, std::memory_order_seq_cst);
   self_of(handle).cancelled.store(true, std::memory_order_seq_cst);

@@ -125,22 +125,27 @@ unsigned whole_cores(long long quota, long long period) {
   return cores > 1'000'000 ? 1'000'000u : static_cast<unsigned>(cores);
 }
 
-long long read_number(const PathText& folder, const char* name) {
-  PathText file = folder;
-  file << '/' << name;
+// These two lengthen the path, and leave it as it was: the stack may be a small one.
+long long read_number(PathText& folder, const char* name) {
+  std::size_t length = folder.length();
+  folder << '/' << name;
   char text[64];
-  return os::read_text(file.c_str(), text, sizeof text) > 0 ? number_at(text) : -1;
+  long long number = os::read_text(folder.c_str(), text, sizeof text) > 0 ? number_at(text) : -1;
+  folder.shorten(length);
+  return number;
 }
 
-unsigned quota_of_folder(const PathText& folder, bool v2) {
+unsigned quota_of_folder(PathText& folder, bool v2) {
   if (!v2) {
     return whole_cores(read_number(folder, "cpu.cfs_quota_us"),
                        read_number(folder, "cpu.cfs_period_us"));
   }
-  PathText file = folder;
-  file << "/cpu.max";  // "quota period" or "max period"
+  std::size_t length = folder.length();
+  folder << "/cpu.max";  // "quota period" or "max period"
   char text[64];
-  if (os::read_text(file.c_str(), text, sizeof text) <= 0) return 0;
+  long got = os::read_text(folder.c_str(), text, sizeof text);
+  folder.shorten(length);
+  if (got <= 0) return 0;
   const char* blank = std::strchr(text, ' ');
   return blank ? whole_cores(number_at(text), number_at(blank + 1)) : 0;
 }

@@ -5,8 +5,7 @@ from world import World, cases, require, require_success
 # Of tests/posix, some with the cases to run.
 PROGRAMS = (
     "cancel_cleanup", "cancel_elsewhere", "kernel_waits_cancelled", "cond", "semaphore",
-    "cancel_points a_blocked_thread_is_cancelled",
-    "cancel_points cancelled_at_any_moment_before_or_in_the_wait",
+    "cancel_points",
 )
 
 
