@@ -23,6 +23,19 @@ inline constexpr std::uint64_t kAllSignals = ~(1ull << (33 - 1));
 // Nor the one of trapped system calls, which the kernel does not let anybody block and make one.
 inline constexpr std::uint64_t kAllButTraps = kAllSignals & ~(1ull << (SIGSYS - 1));
 
+inline constexpr int kSignals = 64;  // from 1 on
+
+// An action as the kernel has it. Its call; 0, or a negative error number.
+struct KernelAction {
+  std::uintptr_t handler;
+  unsigned long flags;
+  std::uintptr_t restorer;
+  std::uint64_t mask;
+};
+inline long kernel_action(int signal, const KernelAction* wanted, KernelAction* before) {
+  return raw_syscall(SYS_rt_sigaction, signal, arg(wanted), arg(before), sizeof wanted->mask);
+}
+
 enum class FutexScope { process, shared };
 
 inline int futex_flags(FutexScope scope) {

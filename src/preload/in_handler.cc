@@ -2,8 +2,6 @@
 // kernel puts below the handler's frame: it is looked for on the stack.
 #include "preload/in_handler.h"
 
-#include <signal.h>
-
 #include <cstddef>
 #include <cstdint>
 
@@ -12,22 +10,15 @@
 namespace roost {
 namespace {
 
-// As the kernel has it (rt_sigaction(2)).
-struct KernelAction {
-  void (*handler)(int);
-  unsigned long flags;
-  std::uint64_t restorer;
-  std::uint64_t mask;
-};
-
 // Where the handlers of the process return to.
 class Restorers {
  public:
   Restorers() {
-    for (int signal = 1; signal < kSignals; ++signal) {
-      KernelAction action{};
-      if (os::raw_syscall(SYS_rt_sigaction, signal, 0, os::arg(&action), 8) < 0) continue;
-      if (action.handler != SIG_DFL && action.handler != SIG_IGN) add(action.restorer);
+    constexpr std::uintptr_t kDefault = 0, kIgnore = 1;
+    for (int signal = 1; signal <= os::kSignals; ++signal) {
+      os::KernelAction action{};
+      if (os::kernel_action(signal, nullptr, &action) != 0) continue;
+      if (action.handler != kDefault && action.handler != kIgnore) add(action.restorer);
     }
   }
   bool none() const { return count_ == 0; }
@@ -39,7 +30,6 @@ class Restorers {
   }
 
  private:
-  static constexpr int kSignals = 65;
   static constexpr unsigned kMost = 4;
 
   void add(std::uint64_t address) {
@@ -59,7 +49,7 @@ bool is_frame(std::uint64_t at) {
   constexpr std::uint64_t kUserCode = 0x33;  // the segment of 64-bit code
   struct {
     std::uint64_t flags, link, stack[3], registers[18], segments;
-  } context;
+  } context = {};
   return os::read_own_memory(at + sizeof at, &context, sizeof context) && context.link == 0 &&
          (context.segments & 0xffff) == kUserCode;
 #else

@@ -16,13 +16,7 @@ namespace {
 
 constexpr std::uint64_t kSigsys = 1ull << (SIGSYS - 1);
 
-// As rt_sigaction takes it.
-struct KernelAction {
-  std::uintptr_t handler;
-  unsigned long flags;
-  std::uintptr_t restorer;
-  std::uint64_t mask;
-};
+using os::KernelAction;
 constexpr std::uintptr_t kDefault = 0, kIgnore = 1;
 
 ROOST_LISTED constinit Real<int(int, const struct sigaction*, struct sigaction*)> real_sigaction{
@@ -84,10 +78,10 @@ void strip_masks() {
   for (; signals != 0; signals &= signals - 1) {
     int signal = __builtin_ctzll(signals) + 1;
     KernelAction action{};
-    if (os::raw_syscall(SYS_rt_sigaction, signal, 0, os::arg(&action), 8) != 0) continue;
+    if (os::kernel_action(signal, nullptr, &action) != 0) continue;
     if (!(action.mask & kSigsys)) continue;
     action.mask &= ~kSigsys;
-    os::raw_syscall(SYS_rt_sigaction, signal, os::arg(&action), 0, 8);
+    os::kernel_action(signal, &action, nullptr);
   }
 }
 
@@ -179,7 +173,7 @@ bool own_sigsys() {
   std::uint64_t mask = os::kAllSignals;
   set_kernel_mask(SIG_BLOCK, os::kAllSignals, &mask);
   KernelAction before{};
-  os::raw_syscall(SYS_rt_sigaction, SIGSYS, 0, os::arg(&before), 8);
+  os::kernel_action(SIGSYS, nullptr, &before);
   exchange_view(&before);
   bool done = install();
   if (done) strip_masks();
