@@ -170,12 +170,7 @@ bool next_chunk_of(Member& member) {
       // A dynamic loop has a slot. NOLINTNEXTLINE(clang-analyzer-core.CallAndMessage)
       std::uint64_t number = loop.workshare->next.fetch_add(1, std::memory_order_acq_rel);
       found = number < loop.chunks;
-      if (found) {
-        set_chunk(loop, number);
-      } else if (!loop.shares) {
-        no_chunk_left(member, number);
-        return false;
-      }
+      if (found) set_chunk(loop, number);
       break;
     }
     case Handout::guided:

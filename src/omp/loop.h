@@ -22,7 +22,7 @@ namespace roost::omp {
 // The member's chunk is `loop.low` to `loop.high` - 1 after next_chunk() has said true. After false
 // it must not be called again for this loop.
 void begin_loop(Member& member, const LoopPlan& plan);
-bool next_chunk_of(Member& member);  // any handout
+bool next_chunk_of(Member& member);  // any handout but dynamic without shared state
 void no_chunk_left(Member& member, std::uint64_t next);
 
 inline void set_chunk(LoopState& loop, std::uint64_t number) {

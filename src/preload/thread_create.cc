@@ -125,9 +125,9 @@ bool address_space_is_limited() {
 // successor must not find: its clock shows what all have used.
 bool leaves_traces(const Thread* t, const Inherited& state) {
   constexpr Nanoseconds kMostUsed = 1'000'000;
-  return os::thread_cpu_time() > kMostUsed || address_space_is_limited() ||
-         t->keep_out_of_cache.load(std::memory_order_relaxed) || t->owned_mutexes != 0 ||
-         holds_robust_mutex() || (state.signal_mask != 0 && signals_pending());
+  return t->keep_out_of_cache.load(std::memory_order_relaxed) || t->owned_mutexes != 0 ||
+         holds_robust_mutex() || (state.signal_mask != 0 && signals_pending()) ||
+         os::thread_cpu_time() > kMostUsed || address_space_is_limited();
 }
 
 // The start function returned. True: the kernel thread stays for reuse and the program's thread is
