@@ -11,6 +11,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <system_error>
 
 #include "cli/error.h"
 
@@ -20,6 +21,20 @@ namespace {
 constexpr const char* kRingsIn = "/dev/shm";
 // No instance's name begins so.
 std::string ring_prefix() { return fmt::format("roost.trace-{}-", geteuid()); }
+
+// Programs may still run, and make rings by the folder's name: so it loses its name first. The
+// second and later rounds are for a ring that was being made just then.
+std::error_code remove_rings(const std::string& path) {
+  std::error_code error;
+  std::string unnamed = path + "-gone";
+  std::filesystem::rename(path, unnamed, error);
+  if (error) return error;
+  for (int round = 0; round < 8; ++round) {
+    std::filesystem::remove_all(unnamed, error);
+    if (error != std::errc::directory_not_empty) break;
+  }
+  return error;
+}
 
 }  // namespace
 
@@ -31,10 +46,7 @@ RingFolder::RingFolder() : path_(fmt::format("{}/{}XXXXXX", kRingsIn, ring_prefi
 }
 
 RingFolder::~RingFolder() {
-  std::error_code error;
-  std::filesystem::remove_all(path_, error);
-  // A thread may just have begun, and made its ring meanwhile.
-  if (error) std::filesystem::remove_all(path_, error);
+  remove_rings(path_);
   if (lock_ >= 0) close(lock_);
 }
 
@@ -58,8 +70,7 @@ int clean_ring_folder(const std::string& path) {
   if (fd < 0) return -errno;
   int result = 0;
   if (flock(fd, LOCK_EX | LOCK_NB) == 0) {
-    std::error_code error;
-    std::filesystem::remove_all(path, error);
+    std::error_code error = remove_rings(path);
     result = error ? -error.value() : 1;
   }
   close(fd);
