@@ -31,11 +31,12 @@ bool tell(int what) { return event.load(std::memory_order_acquire)(what) == 1; }
 constexpr unsigned kRoundsInVain = 32;
 constinit thread_local unsigned rounds_in_vain = 0;
 // Else the thread keeps its core for so long: light threads that meet often have done with each
-// other what they were begun for by then, and the core's caches are theirs.
-constexpr Nanoseconds kTurn = 20'000'000;
+// other what they were begun for by then, and the core's caches are theirs. More than a quantum,
+// which should end between two pieces of work.
+constexpr Nanoseconds kTurn = 30'000'000;
 constexpr unsigned kLookEvery = 64;  // rounds
 constinit thread_local unsigned rounds = 0;
-constinit thread_local std::uint64_t last_look = 0;
+constinit thread_local std::uint64_t last_look = 0, last_round = 0;
 // Where this thread's light threads were seen waiting. Of two in one place none looks as if it had
 // come further.
 struct Seen {
@@ -90,23 +91,38 @@ bool turn_is_over() {
          os::now() - record.granted_ns > kTurn;
 }
 
+// Whether a light thread has computed since this was asked: who only looks again is quicker.
+bool somebody_worked() {
+  constexpr std::uint64_t kWork = 100'000;  // ticks: 20 to 100 us
+  std::uint64_t now = ticks();
+  bool worked = now - last_round > kWork;
+  last_round = now;
+  return worked;
+}
+
+// Whether any thread waits for this core, and not only for others.
+bool is_queued_for(CoreIndex core) {
+  return runtime_segment().cores[core].ready.load(std::memory_order_relaxed) != 0;
+}
+
 // Whether it is time that others get the core of a thread that is between two pieces of work:
-// sooner than in their midst, and before the watchdog shares the core (the policy's patience). If
-// only threads of the same process are queued for it, later: what they wait for is mostly the same
-// kind of work, and each turn begins with cold caches.
+// another process once the policy says so, threads of the same one sooner than that. (What they
+// wait for is mostly the same kind of work, but each turn begins with cold caches.)
 bool has_had_turn(const ThreadRecord<RealWorld>& record) {
-  constexpr Nanoseconds kTurnOfPieces = 3'000'000, kTurnAmongSiblings = 12'000'000;
+  constexpr Nanoseconds kTurnAmongSiblings = 12'000'000;
   constexpr std::uint64_t kLookAgain = 500'000;  // ticks: 0.1 to 0.5 ms
   if (!roost_others_wait()) return false;
   std::uint64_t now = ticks();
   if (now - last_look < kLookAgain) return false;
   last_look = now;
-  Nanoseconds had = os::now() - record.granted_ns;
-  if (had <= kTurnOfPieces) return false;
   std::uint32_t word = record.state.load(std::memory_order_relaxed);
-  if (had > kTurnAmongSiblings || !passes_on_core(word)) return true;
+  if (!passes_on_core(word)) return true;
+  bool had_much = os::now() - record.granted_ns > kTurnAmongSiblings;
+  CoreIndex core = core_of(word);
   Critical critical;
-  return runtime_ledger().has_others_queued(core_of(word), runtime_process());
+  RuntimeLedger& ledger = runtime_ledger();
+  if (had_much && (!is_queued_for(core) || ledger.has_queued(core, runtime_process()))) return true;
+  return ledger.turn_is_over(core, runtime_process());
 }
 
 // Whether READY threads of this process are queued for the calling thread's core.
@@ -137,7 +153,8 @@ int suspect(roost_thread thread, bool sharing) {
 
 bool let_light_sibling_run(std::uint64_t at) {
   if (!is_light()) return false;
-  rounds_in_vain = still_at(at) ? rounds_in_vain + 1 : 0;
+  bool moved = !still_at(at);
+  rounds_in_vain = somebody_worked() || moved ? 0 : rounds_in_vain + 1;
   if (turn_is_over()) {
     rounds_in_vain = 0;
     if (roost_others_wait()) return false;

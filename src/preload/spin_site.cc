@@ -272,23 +272,52 @@ bool same_code(const Site& site) {
   return memcmp(now.bytes, site.code.bytes, now.size) == 0;
 }
 
-bool rewrite_branch(const spin::BackwardBranch& branch, const spin::WaitProof& proof,
-                    const spin::CodeWindow& code) {
+// The change at `address`, made by `change(site)` the first time.
+template <class Change>
+bool change_code(std::uint64_t address, const spin::CodeWindow& code, Change&& change) {
   unsigned n = n_sites.load(std::memory_order_relaxed);
-  Site* site = find_site(branch.address);
+  Site* site = find_site(address);
   if (site && !site->has_detour) return false;
   if (site && leads_to_stub(*site)) return true;
   if (site && same_code(*site)) return lead_through_stub(*site);
   if (!site && n == kMaxSites) return false;
   bool is_new = !site;
   if (is_new) site = &sites[n];
-  site->branch = branch.address;
-  site->target = branch.target;
-  site->steps = proof.steps;
+  site->branch = address;
   site->code = code;
-  site->has_detour = rewrite(*site);
+  site->has_detour = change(*site);
   if (is_new) n_sites.store(n + 1, std::memory_order_release);
   return site->has_detour;
+}
+
+bool rewrite_branch(const spin::BackwardBranch& branch, const spin::WaitProof& proof,
+                    const spin::CodeWindow& code) {
+  return change_code(branch.address, code, [&](Site& site) {
+    site.target = branch.target;
+    site.steps = proof.steps;
+    return rewrite(site);
+  });
+}
+
+// Of a wait of so many rounds, the highest byte of that number becomes 0: one byte, as in a branch.
+bool shorten(const spin::CountedWait& wait, const spin::CodeWindow& code) {
+  return change_code(wait.comparison, code, [&](Site& site) {
+    unsigned highest = (31u - static_cast<unsigned>(__builtin_clz(wait.rounds))) / 8;
+    site.detour = {wait.bound + highest, 1, 0, 0, {}};
+    return write_hops(site) && lead_through_stub(site);
+  });
+}
+
+// Lets one at a time change code; says false where another is at it.
+template <class Change>
+bool alone(Change&& change) {
+  if (!stubs_can_save_registers() || loops_are_left() ||
+      busy.exchange(true, std::memory_order_acquire))
+    return false;
+  bool done = change();
+  runtime_show_loops(active_loops());
+  busy.store(false, std::memory_order_release);
+  return done;
 }
 
 // The branch is the program's own again. Hops and stub stay: a thread may be on its way through
@@ -374,15 +403,23 @@ void roost_spin_pass(const SpinFrame* frame) {
 bool spin_sites_start() { return code_patch_start(); }
 
 bool rewrite_wait_loop(const spin::WaitProof& proof, const spin::CodeWindow& code) {
-  if (!stubs_can_save_registers() || loops_are_left() ||
-      busy.exchange(true, std::memory_order_acquire))
-    return false;
-  bool done = false;
-  for (unsigned i = 0; i < proof.n_branches && !done; ++i)
-    done = rewrite_branch(proof.branches[i], proof, code);
-  runtime_show_loops(active_loops());
-  busy.store(false, std::memory_order_release);
-  return done;
+  return alone([&] {
+    bool done = false;
+    for (unsigned i = 0; i < proof.n_branches && !done; ++i)
+      done = rewrite_branch(proof.branches[i], proof, code);
+    return done;
+  });
+}
+
+bool shorten_counted_wait(const spin::CountedWait& wait, const spin::CodeWindow& code) {
+  return alone([&] { return shorten(wait, code); });
+}
+
+bool is_shortened(std::uint64_t comparison) {
+  const Site* site = find_site(comparison);
+  if (!site || !site->active.load(std::memory_order_relaxed)) return false;
+  passes.store(passes.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+  return true;
 }
 
 void undo_rewrites(spin::CodeWindow& code) {
@@ -426,6 +463,8 @@ void spin_sites_after_fork() {
 namespace roost {
 bool spin_sites_start() { return false; }
 bool rewrite_wait_loop(const spin::WaitProof&, const spin::CodeWindow&) { return false; }
+bool shorten_counted_wait(const spin::CountedWait&, const spin::CodeWindow&) { return false; }
+bool is_shortened(std::uint64_t) { return false; }
 void undo_rewrites(spin::CodeWindow&) {}
 void spin_sites_look() {}
 unsigned rewritten_loops() { return 0; }

@@ -6,6 +6,7 @@
 // the displacement of one backward branch (spin/detour.h).
 #pragma once
 
+#include "spin/counted_wait.h"
 #include "spin/wait_proof.h"
 
 namespace roost {
@@ -16,6 +17,12 @@ bool spin_sites_start();
 // Rewrites the loop that `proof` was made of, as seen in `code`. False if it cannot be done safely;
 // that is remembered. For signal handlers as well; says false where another thread is at it.
 bool rewrite_wait_loop(const spin::WaitProof& proof, const spin::CodeWindow& code);
+
+// The same for a wait that ends in a yield after so many rounds: makes them few.
+bool shorten_counted_wait(const spin::CountedWait& wait, const spin::CodeWindow& code);
+// Whether that has been done to the one with this comparison, and is still in force. Its caller
+// waits there, so it is in use.
+bool is_shortened(std::uint64_t comparison);
 
 // Gives the core away after a proof, and says for which words the caller waits if all are known.
 // The caller has deferred cancellation.

@@ -9,6 +9,7 @@
 
 #include "os/sys.h"
 #include "preload/blas_calls.h"
+#include "preload/counted_yield.h"
 #include "preload/defer_cancellation.h"
 #include "preload/light.h"
 #include "preload/wait.h"
@@ -53,10 +54,8 @@ void remember(SiteMemory& memory, std::uint64_t return_address, bool success) {
   memory.return_address.store(return_address, std::memory_order_relaxed);
 }
 
-bool find_wait(const YieldFrame& frame, WaitWords& wait) {
-  constexpr std::uint64_t kPage = 4096, kMostCode = 128, kCallBytes = 6;
-  SiteMemory& memory = memory_of(frame.return_address);
-  if (is_hopeless(memory, frame.return_address)) return false;
+// As the call leaves them.
+spin::Registers registers_of(const YieldFrame& frame) {
   spin::Registers registers{};
   registers.general[3] = frame.rbx;
   registers.general[4] = reinterpret_cast<std::uint64_t>(&frame + 1);
@@ -66,14 +65,22 @@ bool find_wait(const YieldFrame& frame, WaitWords& wait) {
   registers.general[14] = frame.r14;
   registers.general[15] = frame.r15;
   registers.instruction_pointer = frame.return_address;
+  return registers;
+}
+
+bool find_wait(const YieldFrame& frame, WaitWords& wait) {
+  constexpr std::uint64_t kPage = 4096, kMostCode = 128, kCallBytes = 6;
+  SiteMemory& memory = memory_of(frame.return_address);
+  if (is_hopeless(memory, frame.return_address)) return false;
   // The call has been executed, and so can be read, and with it the rest of its pages.
   std::uint64_t call = frame.return_address - kCallBytes;
   std::uint64_t from = frame.return_address - kMostCode, end = frame.return_address + kMostCode;
   if (from < call / kPage * kPage) from = call / kPage * kPage;
   if (end > (frame.return_address / kPage + 1) * kPage)
     end = (frame.return_address / kPage + 1) * kPage;
-  spin::YieldProof proof = spin::prove_yield(registers, reinterpret_cast<const std::uint8_t*>(from),
-                                             end - from, from, read_directly);
+  spin::YieldProof proof =
+      spin::prove_yield(registers_of(frame), reinterpret_cast<const std::uint8_t*>(from),
+                        end - from, from, read_directly);
   remember(memory, frame.return_address, proof.waits);
   if (!proof.waits) return false;
   // A light thread is not the only one that waits for its OS thread's turn.
@@ -98,6 +105,8 @@ void yield() {
 int roost_yield_from(const YieldFrame* frame) {
   follow_changed_policy();
   bool parks = can_park();
+  if (parks && (is_light() || runtime_ledger().any_queued()))
+    shorten_spin_before(registers_of(*frame));
   bool threads_first = parks && lets_threads_go_first();
   if (!threads_first && let_light_sibling_run(wait_of(*frame))) return 0;
   if (!parks) {

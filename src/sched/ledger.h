@@ -36,7 +36,6 @@ class Ledger : public ThreadSearch<W, Os> {
 
   using Searches::any_queued;
   using Searches::find_queued;
-  using Searches::has_others_queued;
   using Searches::has_queued;
   using Searches::Searches;
 
@@ -128,6 +127,17 @@ class Ledger : public ThreadSearch<W, Os> {
     hand_over(context, held, next);
     serve_idle(home);
     return YieldResult::handed_over;
+  }
+
+  // By the owner of `core`, a thread of `process`: whether the policy would turn to another process
+  // whose threads are queued there.
+  bool turn_is_over(CoreIndex core, ProcessIndex process) {
+    if (process >= t_.n_processes || length(core) == 0) return false;
+    PolicyContext context = context_now();
+    lock(core);
+    ProcessIndex next = chosen_beside(context, core, process);
+    unlock(core);
+    return next != process && next != kNoProcess;
   }
 
   // By the keeper: a core, if it is free, serves those who may run there. One that was set aside,
@@ -249,6 +259,7 @@ class Ledger : public ThreadSearch<W, Os> {
 
  private:
   using Searches::announce_queued;
+  using Searches::chosen_beside;
   using Searches::enqueue;
   using Searches::from_neighbours;
   using Searches::is_contended;

@@ -66,13 +66,16 @@ TEST_F(UnequalQueues, of_queues_as_long_as_its_own_a_core_takes_nothing) {
   EXPECT_EQ(instance.broken(), "");
 }
 
-TEST_F(UnequalQueues, tell_whether_threads_of_other_processes_are_in_them) {
-  EXPECT_FALSE(instance.ledger.has_others_queued(0, 2));
-  EXPECT_TRUE(instance.ledger.has_others_queued(0, 3));
-  EXPECT_TRUE(instance.ledger.has_others_queued(1, 3));
+TEST_F(UnequalQueues, tell_whether_it_is_the_turn_of_another_process) {
   instance.block(0);  // serves 3
+  EXPECT_FALSE(instance.ledger.turn_is_over(0, 3));
+  instance.os.clock += 19 * kMillisecond;
+  EXPECT_FALSE(instance.ledger.turn_is_over(0, 3));
+  instance.os.clock += kMillisecond;
+  EXPECT_TRUE(instance.ledger.turn_is_over(0, 3));
   instance.block(3);  // serves 2
-  EXPECT_FALSE(instance.ledger.has_others_queued(0, 7));
+  instance.os.clock += 20 * kMillisecond;
+  EXPECT_FALSE(instance.ledger.turn_is_over(0, 2));  // nobody waits
 }
 
 TEST(Ledger, where_waits_are_short_unequal_queues_are_left_alone) {

@@ -69,15 +69,6 @@ class ReadyQueues {
     return some;
   }
 
-  // Whether threads of other processes than that are.
-  bool has_others_queued(CoreIndex core, ProcessIndex process) {
-    if (length(core) == 0) return false;
-    lock(core);
-    bool some = length(core) > fifo(core, process).length;
-    unlock(core);
-    return some;
-  }
-
   // Whether the mask says so: a bit may outlive the last thread in its queue.
   bool any_queued() const {
     for (unsigned w = 0; w * 64 < t_.n_cores; ++w) {

@@ -145,6 +145,16 @@ class ThreadSearch : public ReadyQueues<W, Os> {
     return goes_on;
   }
 
+  // Under the lock of `core`: whom the policy would serve there if `process` waited for it, too.
+  ProcessIndex chosen_beside(const PolicyContext& context, CoreIndex core, ProcessIndex process) {
+    CoreSlot<W>& slot = t_.cores[core];
+    std::uint64_t offered[kProcessWords];
+    for (unsigned w = 0; w < kProcessWords; ++w) offered[w] = slot.ready_processes[w];
+    offered[process / 64] |= 1ull << (process % 64);
+    QueueView view(offered, t_.fifos + core * t_.n_processes, t_.n_processes);
+    return t_.policy->core_free(context, core, core, slot.policy_words, view);
+  }
+
   // Under the lock of `from`, of one of the two that are offered there.
   bool may_serve(const PolicyContext& context, const Search& search, CoreIndex from,
                  ProcessIndex process) {

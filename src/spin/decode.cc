@@ -151,6 +151,7 @@ bool decode_one_byte(const Form& form, Instruction& i) {
       i.source = {Kind::memory, 0};
       return form.memory_form() && field(form, 8, i.destination);
     case 0x90:
+      i.pauses = form.repeat == 0xf3;
       return (form.rex & 1) == 0;  // else an exchange with R8
     case 0x98:
       i.operation = Operation::sign_extend_accumulator;

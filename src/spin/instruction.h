@@ -98,6 +98,7 @@ struct Instruction {
   std::uint8_t source_width = 0;  // of the extending moves
   std::uint8_t condition = 0;     // as encoded: 4 is equal, 5 not equal ...
   bool locked = false;            // a read-modify-write that other cores see as one
+  bool pauses = false;            // the hint that this is a wait loop
   Operand destination, source;
   MemoryOperand memory;
   std::int64_t immediate = 0;

@@ -1,35 +1,10 @@
 // Finds a repeated state by Brent's method, then looks at one round.
 #include "spin/wait_proof.h"
 
+#include "spin/walker.h"
+
 namespace roost::spin {
 namespace {
-
-// A thread that executes: registers, and what the last instruction did.
-class Walker {
- public:
-  Walker(const Registers& start, const CodeWindow& code, ReadMemory memory)
-      : registers(start), code_(code), memory_(memory) {}
-
-  bool step() {
-    from_ = registers.instruction_pointer;
-    std::uint64_t offset = from_ - code_.address;
-    if (offset >= code_.size) return false;
-    if (!decode(code_.bytes + offset, code_.size - offset, instruction_)) return false;
-    return execute(instruction_, memory_, registers, effect);
-  }
-  bool went_back() const { return effect.jumped && registers.instruction_pointer <= from_; }
-  std::uint64_t from() const { return from_; }
-  std::uint8_t length() const { return instruction_.length; }
-
-  Registers registers;
-  Effect effect{};
-
- private:
-  const CodeWindow& code_;
-  ReadMemory memory_;
-  Instruction instruction_;
-  std::uint64_t from_ = 0;
-};
 
 void note_branch(WaitProof& proof, const Walker& walker) {
   for (unsigned i = 0; i < proof.n_branches; ++i) {

@@ -1,6 +1,8 @@
 // Follows a thread from its yield to its next, keeping account of what is known.
 #include "spin/yield_proof.h"
 
+#include "spin/walker.h"
+
 namespace roost::spin {
 namespace {
 
@@ -30,17 +32,6 @@ std::uint32_t registers_written(const Instruction& i) {
   if (i.operation == Operation::exchange && i.source.kind == Operand::Kind::general)
     written |= bit(i.source.number);
   return written;
-}
-
-// The call before `return_address`: direct, or through the memory or register that holds its
-// address. 0 if it is none.
-std::uint64_t call_before(const std::uint8_t* code, std::uint64_t address,
-                          std::uint64_t return_address) {
-  std::uint64_t offset = return_address - address;
-  if (offset >= 6 && code[offset - 6] == 0xff && code[offset - 5] == 0x15)
-    return return_address - 6;
-  if (offset >= 5 && code[offset - 5] == 0xe8) return return_address - 5;
-  return 0;
 }
 
 bool is_read_time_stamp(const std::uint8_t* code, std::size_t size) {

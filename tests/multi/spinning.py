@@ -90,6 +90,19 @@ def test_a_member_that_yields_has_turns_between_the_tasks_of_another(world: Worl
     return f"{most} of 400 tasks between two yields"
 
 
+def test_spins_that_end_in_a_yield_are_short_where_threads_share_a_core(world: World):
+    if platform.machine() != "x86_64":
+        raise Skip("loops are proved on x86-64 only")
+    instance = world.roost.new_instance("spinning")
+    command = world.program("counted_barrier", 4, 1000)
+    outcome = world.start(command, instance, "--cores", "1", "--stats").wait(60)
+    require_success(outcome, "counted_barrier")
+    world.require_gone(instance)
+    require(loops_rewritten(outcome.stderr) == 2, f"--stats printed {outcome.stderr!r}")
+    # 5000 = 0x1388, without its upper byte.
+    require(int(outcome.stdout) <= 0x88, f"{outcome.stdout!r} looks in a wait")
+
+
 class Phases:
     """spin_phases: a program that spins or rests as it is told, and tells about its own code."""
 

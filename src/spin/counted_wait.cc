@@ -1,0 +1,131 @@
+// From yield to yield, then through the rounds between two of them.
+#include "spin/counted_wait.h"
+
+#include "spin/walker.h"
+
+namespace roost::spin {
+namespace {
+
+using Kind = Operand::Kind;
+
+constexpr unsigned kMaxPath = 32;   // instructions from a yield to the next
+constexpr unsigned kMaxRound = 24;  // and of a round
+constexpr std::int32_t kLeastRounds = 512;
+
+// A comparison of a register with a number, before it is made.
+struct Comparison {
+  Registers registers;
+  int counter = kNoRegister;
+  std::int64_t bound = 0;
+};
+
+bool compares(const Instruction& i) {
+  return i.operation == Operation::compare && i.destination.kind == Kind::general &&
+         i.source.kind == Kind::immediate && i.width >= 4;
+}
+
+// The last comparison on the way to the next yield that a jump depends on.
+bool find_last_comparison(const Registers& returned, ReadCodeWindow read_code, ReadMemory memory,
+                          CodeWindow& code, Comparison& last) {
+  if (!read_code(returned.instruction_pointer, code)) return false;
+  std::uint64_t call = call_before(code.bytes, code.address, returned.instruction_pointer);
+  Walker walker(returned, code, memory);
+  Comparison made;
+  for (unsigned step = 0; step < kMaxPath; ++step) {
+    std::uint64_t at = walker.registers.instruction_pointer;
+    if (at == call) return last.counter != kNoRegister;
+    Comparison before{walker.registers, kNoRegister, 0};
+    if (at - code.address >= code.size - kMaxInstructionBytes && !read_code(at, code)) return false;
+    if (!walker.step()) return false;
+    const Instruction& i = walker.instruction();
+    if (i.operation == Operation::jump_on_condition) last = made;
+    made = {};
+    if (!compares(i)) continue;
+    made = before;
+    made.counter = i.destination.number;
+    made.bound = i.immediate;
+  }
+  return false;
+}
+
+struct Round {
+  Loads loads;
+  unsigned steps = 0;
+  unsigned pauses = 0;
+  unsigned comparisons = 0;  // of the counter with the bound
+  std::uint64_t comparison = 0;
+};
+
+// From a loop's head to the next time there. False if there is none.
+bool walk_round(Walker& walker, const Comparison& last, Round& round) {
+  std::uint64_t head = walker.registers.instruction_pointer;
+  do {
+    if (++round.steps > kMaxRound || !walker.step()) return false;
+    const Instruction& i = walker.instruction();
+    round.pauses += i.pauses;
+    if (walker.effect.loaded && !round.loads.note(walker.effect.load)) return false;
+    if (compares(i) && i.destination.number == last.counter && i.immediate == last.bound) {
+      ++round.comparisons;
+      round.comparison = walker.from();
+    }
+  } while (!walker.went_back() || walker.registers.instruction_pointer != head);
+  return round.pauses > 0 && round.loads.count() > 0 && round.comparisons == 1;
+}
+
+// Flags aside: who looks at them at a loop's head would show in the round.
+bool differ_by_one_in(int counter, Registers before, const Registers& after) {
+  before.general[counter] += 1;
+  before.flags = after.flags;
+  before.unknown = after.unknown;
+  return before == after;
+}
+
+bool alike(const Round& a, const Round& b) {
+  if (a.steps != b.steps || a.loads.count() != b.loads.count()) return false;
+  for (unsigned i = 0; i < a.loads.count(); ++i) {
+    if (!(a.loads[i] == b.loads[i])) return false;
+  }
+  return true;
+}
+
+// Where the number lies that ends the instruction.
+bool find_bound(const CodeWindow& code, std::uint64_t comparison, CountedWait& wait) {
+  std::uint64_t offset = comparison - code.address;
+  Form form;
+  if (!parse(code.bytes + offset, code.size - offset, form) || form.immediate_bytes != 4)
+    return false;
+  wait.comparison = comparison;
+  wait.bound = comparison + form.length - form.immediate_bytes;
+  wait.rounds = static_cast<std::int32_t>(form.immediate);
+  return true;
+}
+
+}  // namespace
+
+bool find_counted_wait(const Registers& returned, ReadCodeWindow read_code, ReadMemory memory,
+                       CountedWait& wait) {
+  CodeWindow code;
+  Comparison last;
+  if (!find_last_comparison(returned, read_code, memory, code, last)) return false;
+  if (last.bound < kLeastRounds || last.bound > INT32_MAX) return false;
+  last.registers.general[last.counter] = static_cast<std::uint64_t>(last.bound / 2);
+  if (!read_code(last.registers.instruction_pointer, code)) return false;
+  Walker walker(last.registers, code, memory);
+  for (unsigned steps = 0; !walker.went_back();) {
+    if (++steps > kMaxRound || !walker.step()) return false;
+  }
+  Round first, second;
+  Registers before = walker.registers;
+  if (!walk_round(walker, last, first) ||
+      !differ_by_one_in(last.counter, before, walker.registers)) {
+    return false;
+  }
+  before = walker.registers;
+  if (!walk_round(walker, last, second) ||
+      !differ_by_one_in(last.counter, before, walker.registers) || !alike(first, second)) {
+    return false;
+  }
+  return find_bound(code, first.comparison, wait);
+}
+
+}  // namespace roost::spin

@@ -1,0 +1,47 @@
+// A thread on its way through code, on a copy of its registers: for the proofs.
+#pragma once
+
+#include "spin/wait_proof.h"
+
+namespace roost::spin {
+
+// The call before `return_address`: direct, or through the memory or register that holds its
+// address. 0 if it is none. `code` holds the bytes from `address` on.
+inline std::uint64_t call_before(const std::uint8_t* code, std::uint64_t address,
+                                 std::uint64_t return_address) {
+  std::uint64_t offset = return_address - address;
+  if (offset >= 6 && code[offset - 6] == 0xff && code[offset - 5] == 0x15)
+    return return_address - 6;
+  if (offset >= 5 && code[offset - 5] == 0xe8) return return_address - 5;
+  return 0;
+}
+
+// A thread that executes: registers, and what the last instruction did.
+class Walker {
+ public:
+  Walker(const Registers& start, const CodeWindow& code, ReadMemory memory)
+      : registers(start), code_(code), memory_(memory) {}
+
+  bool step() {
+    from_ = registers.instruction_pointer;
+    std::uint64_t offset = from_ - code_.address;
+    if (offset >= code_.size) return false;
+    if (!decode(code_.bytes + offset, code_.size - offset, instruction_)) return false;
+    return execute(instruction_, memory_, registers, effect);
+  }
+  const Instruction& instruction() const { return instruction_; }
+  bool went_back() const { return effect.jumped && registers.instruction_pointer <= from_; }
+  std::uint64_t from() const { return from_; }
+  std::uint8_t length() const { return instruction_.length; }
+
+  Registers registers;
+  Effect effect{};
+
+ private:
+  const CodeWindow& code_;
+  ReadMemory memory_;
+  Instruction instruction_{};
+  std::uint64_t from_ = 0;
+};
+
+}  // namespace roost::spin
