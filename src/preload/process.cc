@@ -199,6 +199,13 @@ void stop_process() { stop(); }
 
 bool in_managed_process() { return in_own_process(); }
 
+void after_clone_in_child() {
+  if (!runtime_active()) return;
+  os::set_affinity(0, &runtime_cpus(), sizeof(CpuSet));
+  runtime_restrict();
+  after_fork_in_child();
+}
+
 bool pid_in_instance(pid_t pid) {
   return any_thread(runtime_segment(), [&](ThreadIndex, const ThreadRecord<RealWorld>& record) {
     return state_of(record.state.load(std::memory_order_relaxed)) != State::free &&
@@ -292,6 +299,7 @@ ROOST_EXPORT pid_t _Fork() noexcept {
     self.record = nullptr;
     trace::after_fork();
     trap_after_fork();
+    if (runtime_active()) os::set_affinity(0, &runtime_cpus(), sizeof(CpuSet));
   }
   return pid;
 }

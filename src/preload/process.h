@@ -21,6 +21,10 @@ void stop_process();
 // _Fork).
 bool in_managed_process();
 
+// In a child with memory of its own that was made without fork handlers: it runs unmanaged from now
+// on. (Its thread has the record of the parent's, and would wait there for a core.)
+void after_clone_in_child();
+
 // Whether a kernel thread or process id belongs to a living process of this instance.
 bool pid_in_instance(pid_t pid);
 

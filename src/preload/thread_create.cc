@@ -306,7 +306,7 @@ bool is_detached() {
 
 int create_thread(pthread_t* handle, const pthread_attr_t* attr, void* (*start)(void*),
                   void* argument) {
-  if (!runtime_active() || inside_roost())
+  if (!in_managed_process() || inside_roost())
     return real::pthread_create(handle, attr, start, argument);
   resolve_libc_functions();
   if (!runtime_restricted()) keeper_ensure();

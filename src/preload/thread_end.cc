@@ -216,7 +216,8 @@ void on_thread_end(void* data) {
   t->phase.store(Phase::ending, std::memory_order_seq_cst);
   bool detached = t->detached;
   threads_lock.release();
-  if (thread_finished()) exit(0);
+  // Libc counts Roost's own threads; where there are none, those that Roost does not know.
+  if (thread_finished() && runtime_active()) exit(0);
   if (detached) {
     real::pthread_detach(pthread_self());
     free_thread(t);

@@ -59,7 +59,10 @@ ROOST_EXPORT int unshare(int flags) noexcept {
   return enter_alone(flags, [&] { return real::unshare(flags); });
 }
 ROOST_EXPORT int setns(int descriptor, int kind) noexcept {
-  return enter_alone(kind ? kind : CLONE_NEWUSER, [&] { return real::setns(descriptor, kind); });
+  // These share the threads' root and working directory, and their clocks.
+  constexpr int kOfProcess = CLONE_NEWNS | CLONE_NEWTIME;
+  return enter_alone(kind && !(kind & kOfProcess) ? kind : CLONE_NEWUSER,
+                     [&] { return real::setns(descriptor, kind); });
 }
 
 }  // namespace roost

@@ -300,7 +300,9 @@ void runtime_after_fork() {
   active = false;
   drop_mapping();
   keeper_after_fork();
-  if (!restricted) attach_process(false);
+  if (restricted || attach_process(false) == 0) return;
+  // It runs unmanaged, as do its children, and was forked from a thread that was kept on one core.
+  os::set_affinity(0, &instance_mask, sizeof instance_mask);
 }
 
 void runtime_before_exec() {

@@ -150,6 +150,15 @@ def test_a_tracer_does_not_wait_for_the_cores_of_those_it_traces(world: World):
     world.require_gone(instance)
 
 
+def test_valgrind_runs_openmp_programs(world: World):
+    if not shutil.which("valgrind"):
+        return "not run: there is no valgrind"
+    instance = world.roost.new_instance("adversary")
+    program = ["valgrind", "-q", *world.openmp_program("trace_regions")]
+    require_success(world.start(program, instance).wait(120), "trace_regions, under valgrind")
+    world.require_gone(instance)
+
+
 def test_who_computes_keeps_its_core_once_nobody_waits_for_one(world: World):
     if cores_here() < 2:
         raise Skip("it takes two cores")

@@ -1,8 +1,11 @@
 // fork from programs with threads: what the child has and can do, the order of the handlers, and
 // that the parent's threads do not notice.
 #include <pthread.h>
+#include <sched.h>
 #include <semaphore.h>
+#include <signal.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 
 #include "blocked.h"
@@ -46,6 +49,74 @@ static void work_with_threads(void) {
   EXPECT_ERRNO(sem_timedwait(&sem, &at), ETIMEDOUT);
   EXPECT_EQ(nanosleep(&(struct timespec){0, 100000}, NULL), 0);
   sched_yield();
+}
+
+// Children that no fork handler knows of: of clone(), and of the system calls by number.
+static int work_and_yield(void* unused) {
+  (void)unused;
+  for (int i = 0; i < 2000; ++i) sched_yield();
+  work_with_threads();
+  _exit(0);
+}
+
+static pid_t make_child(int kind) {
+  static char stack[256 * 1024];
+  if (kind == 0) return clone(work_and_yield, stack + sizeof stack, SIGCHLD, NULL);
+  pid_t pid = kind == 1 ? (pid_t)syscall(SYS_clone, (long)SIGCHLD, 0L, 0L, 0L, 0L)
+                        : (pid_t)syscall(SYS_fork);
+  if (pid == 0) work_and_yield(NULL);
+  return pid;
+}
+
+CASE(children_of_clone_can_use_threads) {
+  for (int kind = 0; kind < 3; ++kind) {
+    for (int i = 0; i < 5; ++i) {
+      pid_t pid = make_child(kind);
+      EXPECT(pid > 0);
+      work_with_threads();
+      EXPECT_EQ(outcome_of(pid), 0);
+    }
+  }
+}
+
+// In a child that has no descriptors left: it cannot join its parent's instance.
+static int n_cpus;
+
+static void count_cpus(void) {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  EXPECT(syscall(SYS_sched_getaffinity, 0L, (long)sizeof set, (long)&set) > 0);
+  EXPECT_EQ(CPU_COUNT(&set), n_cpus);
+}
+
+static void* outlive_main(void* unused) {
+  (void)unused;
+  usleep(50000);
+  _exit(7);
+}
+
+static void end_before_a_thread(void) {
+  start(outlive_main, NULL);
+  pthread_exit(NULL);
+}
+
+static void* end_at_once(void* unused) {
+  (void)unused;
+  pthread_exit(NULL);
+}
+
+static void have_children_without_descriptors(void) {
+  join(start(end_at_once, NULL));  // for which libc opens libgcc_s
+  EXPECT_EQ(setrlimit(RLIMIT_NOFILE, &(struct rlimit){0, 0}), 0);
+  EXPECT_EQ(outcome_in_child(count_cpus), 0);
+  EXPECT_EQ(outcome_in_child(end_before_a_thread), 7);
+}
+
+CASE(children_that_cannot_join_run_on_all_cores_until_their_last_thread_ends) {
+  cpu_set_t set;
+  EXPECT_EQ(sched_getaffinity(0, sizeof set, &set), 0);
+  n_cpus = CPU_COUNT(&set);
+  EXPECT_EQ(outcome_in_child(have_children_without_descriptors), 0);
 }
 
 CASE(the_child_can_use_threads) {
