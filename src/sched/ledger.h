@@ -38,6 +38,7 @@ class Ledger : public ThreadSearch<W, Os> {
   using Searches::find_queued;
   using Searches::has_queued;
   using Searches::Searches;
+  using Searches::turn_is_over;
 
   // A READY thread in the caller's hands gets a core if one is free, else a place in a queue.
   void make_ready(ThreadIndex thread) {
@@ -127,17 +128,6 @@ class Ledger : public ThreadSearch<W, Os> {
     hand_over(context, held, next);
     serve_idle(home);
     return YieldResult::handed_over;
-  }
-
-  // By the owner of `core`, a thread of `process`: whether the policy would turn to another process
-  // whose threads are queued there.
-  bool turn_is_over(CoreIndex core, ProcessIndex process) {
-    if (process >= t_.n_processes || length(core) == 0) return false;
-    PolicyContext context = context_now();
-    lock(core);
-    ProcessIndex next = chosen_beside(context, core, process);
-    unlock(core);
-    return next != process && next != kNoProcess;
   }
 
   // By the keeper: a core, if it is free, serves those who may run there. One that was set aside,
@@ -259,7 +249,7 @@ class Ledger : public ThreadSearch<W, Os> {
 
  private:
   using Searches::announce_queued;
-  using Searches::chosen_beside;
+  using Searches::context_now;
   using Searches::enqueue;
   using Searches::from_neighbours;
   using Searches::is_contended;
@@ -362,10 +352,6 @@ class Ledger : public ThreadSearch<W, Os> {
       // Somebody queued while we went idle. Whoever wins the core serves the queue.
       if (!take_free(core)) return;
     }
-  }
-
-  PolicyContext context_now() {
-    return {os_.now(), t_.parameters, t_.info, t_.n_cores, t_.policy->data};
   }
 
   // By whoever has queued a thread, after announce_queued: a core may have gone idle without having

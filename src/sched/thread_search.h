@@ -18,6 +18,17 @@ class ThreadSearch : public ReadyQueues<W, Os> {
   using Record = ThreadRecord<W>;
   using Queues::Queues;
 
+  // By the owner of `core`, a thread of `process`: whether the policy would turn to another process
+  // whose threads are queued there.
+  bool turn_is_over(CoreIndex core, ProcessIndex process) {
+    if (process >= t_.n_processes || length(core) == 0) return false;
+    PolicyContext context = context_now();
+    lock(core);
+    ProcessIndex next = chosen_beside(context, core, process);
+    unlock(core);
+    return next != process && next != kNoProcess;
+  }
+
  protected:
   using Queues::announced;
   using Queues::fifo;
@@ -143,6 +154,10 @@ class ThreadSearch : public ReadyQueues<W, Os> {
     bool goes_on = chosen_of(context, core, core, process, other) == process;
     unlock(core);
     return goes_on;
+  }
+
+  PolicyContext context_now() {
+    return {os_.now(), t_.parameters, t_.info, t_.n_cores, t_.policy->data};
   }
 
   // Under the lock of `core`: whom the policy would serve there if `process` waited for it, too.
