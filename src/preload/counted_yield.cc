@@ -49,18 +49,18 @@ void shorten_spin_before(const spin::Registers& returned) {
     place.returned.store(at, std::memory_order_relaxed);
   }
   std::uint64_t comparison = place.comparison.load(std::memory_order_relaxed);
-  if (comparison ? is_shortened(comparison)
-                 : place.looks.load(std::memory_order_relaxed) >= kMaxLooks) {
-    return;
-  }
-  if (!rewrites_wait_loops()) return;
+  if (comparison && is_shortened(comparison)) return;
+  if (place.looks.load(std::memory_order_relaxed) >= kMaxLooks) return;
+  if (!rewrites_wait_loops() || loops_are_left()) return;
   place.looks.fetch_add(1, std::memory_order_relaxed);
   DeferCancellation guard;
   spin::CountedWait wait;
   spin::CodeWindow code;
   if (spin::find_counted_wait(returned, read_window, read_memory, wait) &&
-      read_window(wait.comparison, code) && shorten_counted_wait(wait, code))
+      read_window(wait.comparison, code) && shorten_counted_wait(wait, code)) {
+    place.looks.store(0, std::memory_order_relaxed);
     place.comparison.store(wait.comparison, std::memory_order_relaxed);
+  }
 }
 
 #else

@@ -200,11 +200,6 @@ bool plan(Site& site, std::uint8_t* stub) {
                      site.detour);
 }
 
-bool loops_are_left() {
-  return runtime_active() &&
-         runtime_segment().header->leave_loops.load(std::memory_order_relaxed) != 0;
-}
-
 unsigned active_loops() {
   unsigned count = 0;
   for (unsigned i = 0; i < n_sites.load(std::memory_order_acquire); ++i)
@@ -402,6 +397,11 @@ void roost_spin_pass(const SpinFrame* frame) {
 
 bool spin_sites_start() { return code_patch_start(); }
 
+bool loops_are_left() {
+  return runtime_active() &&
+         runtime_segment().header->leave_loops.load(std::memory_order_relaxed) != 0;
+}
+
 bool rewrite_wait_loop(const spin::WaitProof& proof, const spin::CodeWindow& code) {
   return alone([&] {
     bool done = false;
@@ -462,6 +462,7 @@ void spin_sites_after_fork() {
 
 namespace roost {
 bool spin_sites_start() { return false; }
+bool loops_are_left() { return true; }
 bool rewrite_wait_loop(const spin::WaitProof&, const spin::CodeWindow&) { return false; }
 bool shorten_counted_wait(const spin::CountedWait&, const spin::CodeWindow&) { return false; }
 bool is_shortened(std::uint64_t) { return false; }

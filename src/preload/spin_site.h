@@ -14,6 +14,9 @@ namespace roost {
 // Whether this kernel has what rewriting needs. Once, before the others.
 bool spin_sites_start();
 
+// Whether the instance says that loops are to be left as the program has them.
+bool loops_are_left();
+
 // Rewrites the loop that `proof` was made of, as seen in `code`. False if it cannot be done safely;
 // that is remembered. For signal handlers as well; says false where another thread is at it.
 bool rewrite_wait_loop(const spin::WaitProof& proof, const spin::CodeWindow& code);

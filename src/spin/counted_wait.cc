@@ -24,6 +24,13 @@ bool compares(const Instruction& i) {
          i.source.kind == Kind::immediate && i.width >= 4;
 }
 
+// Whether it jumps where the count is past the bound, or not yet. One that ends where they are
+// equal would go on for ever once the bound has become less than the count.
+bool looks_past_bound(const Instruction& i) {
+  constexpr std::uint32_t kOrders = 0xf0cc;  // below, above and their negations; less, greater ...
+  return i.operation == Operation::jump_on_condition && (kOrders >> i.condition & 1);
+}
+
 // The last comparison on the way to the next yield that a jump depends on.
 bool find_last_comparison(const Registers& returned, ReadCodeWindow read_code, ReadMemory memory,
                           CodeWindow& code, Comparison& last) {
@@ -38,7 +45,8 @@ bool find_last_comparison(const Registers& returned, ReadCodeWindow read_code, R
     if (at - code.address >= code.size - kMaxInstructionBytes && !read_code(at, code)) return false;
     if (!walker.step()) return false;
     const Instruction& i = walker.instruction();
-    if (i.operation == Operation::jump_on_condition) last = made;
+    if (i.operation == Operation::jump_on_condition)
+      last = looks_past_bound(i) ? made : Comparison{walker.registers, kNoRegister, 0};
     made = {};
     if (!compares(i)) continue;
     made = before;
@@ -59,15 +67,18 @@ struct Round {
 // From a loop's head to the next time there. False if there is none.
 bool walk_round(Walker& walker, const Comparison& last, Round& round) {
   std::uint64_t head = walker.registers.instruction_pointer;
+  bool just_compared = false;
   do {
     if (++round.steps > kMaxRound || !walker.step()) return false;
     const Instruction& i = walker.instruction();
     round.pauses += i.pauses;
     if (walker.effect.loaded && !round.loads.note(walker.effect.load)) return false;
-    if (compares(i) && i.destination.number == last.counter && i.immediate == last.bound) {
-      ++round.comparisons;
-      round.comparison = walker.from();
-    }
+    if (just_compared && !looks_past_bound(i)) return false;
+    just_compared =
+        compares(i) && i.destination.number == last.counter && i.immediate == last.bound;
+    if (!just_compared) continue;
+    ++round.comparisons;
+    round.comparison = walker.from();
   } while (!walker.went_back() || walker.registers.instruction_pointer != head);
   return round.pauses > 0 && round.loads.count() > 0 && round.comparisons == 1;
 }

@@ -47,6 +47,11 @@ SPIN(by_a_word,
      "2: cmp $0x1387, %ebx\n jg 9f\n pause\n mov (%rcx), %rax\n add $1, %ebx\n cmp %rax, %rdx\n"
      "ja 2b\n jmp 9f\n");
 
+// Ends when the count is just that.
+SPIN(equal,
+     "1: mov (%rcx), %rax\n cmp %rax, %rdx\n jbe 9f\n 2: cmp $0x1387, %ebx\n je 3f\n pause\n"
+     "mov (%rcx), %rax\n add $1, %ebx\n cmp %rax, %rdx\n ja 2b\n jmp 9f\n");
+
 namespace roost::spin {
 namespace {
 
@@ -122,6 +127,11 @@ TEST_F(CountedWaitTest, looks_at_the_same_words_in_each_round) {
 }
 
 TEST_F(CountedWaitTest, is_not_worth_it_if_it_is_short) { EXPECT_FALSE(FIND(short_already)); }
+
+TEST_F(CountedWaitTest, ends_once_its_count_is_past_the_bound) {
+  registers.general[3] = 0x1387;
+  EXPECT_FALSE(FIND(equal));
+}
 
 TEST_F(CountedWaitTest, ends_by_its_count) { EXPECT_FALSE(FIND(by_a_word)); }
 
