@@ -7,6 +7,7 @@
 #include "preload/defer_cancellation.h"
 #include "preload/nudge.h"
 #include "preload/spin_site.h"
+#include "sched/self.h"
 #include "spin/counted_wait.h"
 #include "spin/interrupted.h"
 
@@ -54,12 +55,14 @@ void shorten_spin_before(const spin::Registers& returned) {
   if (!rewrites_wait_loops() || loops_are_left()) return;
   place.looks.fetch_add(1, std::memory_order_relaxed);
   DeferCancellation guard;
+  NoSignals quiet;  // none may leave by a jump while code is changed
   spin::CountedWait wait;
   spin::CodeWindow code;
   if (spin::find_counted_wait(returned, read_window, read_memory, wait) &&
       read_window(wait.comparison, code) && shorten_counted_wait(wait, code)) {
     place.looks.store(0, std::memory_order_relaxed);
-    place.comparison.store(wait.comparison, std::memory_order_relaxed);
+    if (place.returned.load(std::memory_order_relaxed) == at)
+      place.comparison.store(wait.comparison, std::memory_order_relaxed);
   }
 }
 

@@ -109,7 +109,7 @@ bool is_queued_for(CoreIndex core) {
 // another process once the policy says so, threads of the same one sooner than that. (What they
 // wait for is mostly the same kind of work, but each turn begins with cold caches.)
 bool has_had_turn(const ThreadRecord<RealWorld>& record) {
-  constexpr Nanoseconds kTurnAmongSiblings = 12'000'000;
+  constexpr Nanoseconds kShortestTurn = 3'000'000, kTurnAmongSiblings = 12'000'000;
   constexpr std::uint64_t kLookAgain = 500'000;  // ticks: 0.1 to 0.5 ms
   if (!roost_others_wait()) return false;
   std::uint64_t now = ticks();
@@ -117,7 +117,10 @@ bool has_had_turn(const ThreadRecord<RealWorld>& record) {
   last_look = now;
   std::uint32_t word = record.state.load(std::memory_order_relaxed);
   if (!passes_on_core(word)) return true;
-  bool had_much = os::now() - record.granted_ns > kTurnAmongSiblings;
+  Nanoseconds had = os::now() - record.granted_ns;
+  if (had <= kShortestTurn) return false;
+  if (had > kTurn) return true;
+  bool had_much = had > kTurnAmongSiblings;
   CoreIndex core = core_of(word);
   Critical critical;
   RuntimeLedger& ledger = runtime_ledger();

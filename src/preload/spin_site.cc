@@ -297,6 +297,9 @@ bool rewrite_branch(const spin::BackwardBranch& branch, const spin::WaitProof& p
 // Of a wait of so many rounds, the highest byte of that number becomes 0: one byte, as in a branch.
 bool shorten(const spin::CountedWait& wait, const spin::CodeWindow& code) {
   return change_code(wait.comparison, code, [&](Site& site) {
+    // Code of no object may be shared with others, or be changed by who made it.
+    FunctionBounds function;
+    if (!find_function(wait.comparison, function)) return false;
     unsigned highest = (31u - static_cast<unsigned>(__builtin_clz(wait.rounds))) / 8;
     site.detour = {wait.bound + highest, 1, 0, 0, {}};
     return write_hops(site) && lead_through_stub(site);
@@ -427,6 +430,8 @@ void undo_rewrites(spin::CodeWindow& code) {
     const Site& site = sites[i];
     if (!site.has_detour) continue;
     const spin::Detour& detour = site.detour;
+    // Without hops nothing differs once it is restored; and the object may have been unloaded.
+    if (detour.n_hops == 0 && !site.active.load(std::memory_order_relaxed)) continue;
     put_back(code, detour.displacement_address, &detour.displacement, site.displacement_before,
              detour.displacement_size);
     for (unsigned k = 0; k < detour.n_hops; ++k) {

@@ -5,7 +5,8 @@
 // From the yield's return the thread is followed to its next yield, as in spin/yield_proof.h, and
 // from the comparison that led it there once more, with a smaller count: the rounds that follow
 // must be alike but for that count, store nothing, and have a `pause` each, which no computation
-// has. So how many of them there are matters to nobody.
+// has; past the bound nothing but the yield may follow, and behind the wait the count must not be
+// looked at. So how many rounds there are matters to nobody.
 #pragma once
 
 #include "spin/wait_proof.h"

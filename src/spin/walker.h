@@ -5,8 +5,34 @@
 
 namespace roost::spin {
 
-// The call before `return_address`: direct, or through the memory or register that holds its
-// address. 0 if it is none. `code` holds the bytes from `address` on.
+inline constexpr std::uint32_t kAccumulatorBit = 1u << 0;
+
+// Registers as bits; one written may have been read, too.
+inline std::uint32_t bit(int number) { return number >= 0 && number < 16 ? 1u << number : 0; }
+
+inline std::uint32_t registers_read(const Instruction& i) {
+  std::uint32_t read = bit(i.memory.base) | bit(i.memory.index);
+  if (i.source.kind == Operand::Kind::general) read |= bit(i.source.number);
+  // A narrow write keeps the rest of the register.
+  if (i.destination.kind == Operand::Kind::general && (!i.only_writes() || i.width < 4))
+    read |= bit(i.destination.number);
+  if (i.operation == Operation::sign_extend_accumulator ||
+      i.operation == Operation::compare_exchange)
+    read |= kAccumulatorBit;
+  return read;
+}
+
+inline std::uint32_t registers_written(const Instruction& i) {
+  std::uint32_t written = 0;
+  if (i.destination.kind == Operand::Kind::general) written |= bit(i.destination.number);
+  if (i.operation == Operation::exchange && i.source.kind == Operand::Kind::general)
+    written |= bit(i.source.number);
+  return written;
+}
+
+// The call before `return_address`: direct, or through the memory or register
+// that holds its address. 0 if it is none. `code` holds the bytes from
+// `address` on.
 inline std::uint64_t call_before(const std::uint8_t* code, std::uint64_t address,
                                  std::uint64_t return_address) {
   std::uint64_t offset = return_address - address;

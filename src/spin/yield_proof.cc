@@ -1,4 +1,5 @@
-// Follows a thread from its yield to its next, keeping account of what is known.
+// Follows a thread from its yield to its next, keeping account of what is
+// known.
 #include "spin/yield_proof.h"
 
 #include "spin/walker.h"
@@ -7,32 +8,9 @@ namespace roost::spin {
 namespace {
 
 constexpr unsigned kMaxSteps = 24;
-constexpr std::uint32_t kAccumulator = 1u << 0;
 constexpr std::uint32_t kData = 1u << 2;
 // RBX, RSP, RBP, R12-R15: System V AMD64 ABI, figure 3.4.
 constexpr std::uint32_t kPreserved = 1u << 3 | 1u << 4 | 1u << 5 | 0xf000;
-
-std::uint32_t bit(int number) { return number >= 0 && number < 16 ? 1u << number : 0; }
-
-std::uint32_t registers_read(const Instruction& i) {
-  std::uint32_t read = bit(i.memory.base) | bit(i.memory.index);
-  if (i.source.kind == Operand::Kind::general) read |= bit(i.source.number);
-  // A narrow write keeps the rest of the register.
-  if (i.destination.kind == Operand::Kind::general && (!i.only_writes() || i.width < 4))
-    read |= bit(i.destination.number);
-  if (i.operation == Operation::sign_extend_accumulator ||
-      i.operation == Operation::compare_exchange)
-    read |= kAccumulator;
-  return read;
-}
-
-std::uint32_t registers_written(const Instruction& i) {
-  std::uint32_t written = 0;
-  if (i.destination.kind == Operand::Kind::general) written |= bit(i.destination.number);
-  if (i.operation == Operation::exchange && i.source.kind == Operand::Kind::general)
-    written |= bit(i.source.number);
-  return written;
-}
 
 bool is_read_time_stamp(const std::uint8_t* code, std::size_t size) {
   return size >= 2 && code[0] == 0x0f && code[1] == 0x31;
@@ -49,7 +27,8 @@ void read_time_stamp(Registers& registers) {
   registers.instruction_pointer += 2;
 }
 
-// A word that changes meanwhile, or is read in part and in whole, proves nothing.
+// A word that changes meanwhile, or is read in part and in whole, proves
+// nothing.
 bool note_load(Loads& loads, const Load& load) {
   for (const Load& other : loads) {
     if (other.address == load.address && other != load) return false;
@@ -66,13 +45,13 @@ YieldProof prove_yield(const Registers& start, const std::uint8_t* code, std::si
   if (call == 0) return proof;
   Registers now = start;
   now.unknown = kFlags;
-  std::uint32_t known = kPreserved | kAccumulator;
+  std::uint32_t known = kPreserved | kAccumulatorBit;
   for (unsigned step = 0; now.instruction_pointer != call; ++step) {
     std::uint64_t offset = now.instruction_pointer - address;
     if (step == kMaxSteps || offset >= size) return proof;
     if (is_read_time_stamp(code + offset, size - offset)) {
       read_time_stamp(now);
-      known |= kAccumulator | kData;
+      known |= kAccumulatorBit | kData;
       proof.looks_at_clock = true;
       continue;
     }
