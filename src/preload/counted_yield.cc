@@ -7,6 +7,7 @@
 #include "preload/defer_cancellation.h"
 #include "preload/nudge.h"
 #include "preload/spin_site.h"
+#include "preload/wait_loads.h"
 #include "sched/self.h"
 #include "spin/counted_wait.h"
 #include "spin/interrupted.h"
@@ -27,11 +28,6 @@ struct Place {
   std::atomic<std::uint32_t> looks;
 };
 constinit Place places[256] = {};
-
-bool read_memory(std::uint64_t address, unsigned width, std::uint64_t& value) {
-  value = 0;
-  return os::read_own_memory(address, &value, width);
-}
 
 bool read_window(std::uint64_t address, spin::CodeWindow& code) {
   if (!spin::read_code(address, code, os::read_own_memory)) return false;
@@ -58,7 +54,7 @@ void shorten_spin_before(const spin::Registers& returned) {
   NoSignals quiet;  // none may leave by a jump while code is changed
   spin::CountedWait wait;
   spin::CodeWindow code;
-  if (spin::find_counted_wait(returned, read_window, read_memory, wait) &&
+  if (spin::find_counted_wait(returned, read_window, read_carefully, wait) &&
       read_window(wait.comparison, code) && shorten_counted_wait(wait, code)) {
     place.looks.store(0, std::memory_order_relaxed);
     if (place.returned.load(std::memory_order_relaxed) == at)

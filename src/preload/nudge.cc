@@ -16,6 +16,7 @@
 #include "preload/process.h"
 #include "preload/real.h"
 #include "preload/spin_site.h"
+#include "preload/wait_loads.h"
 #include "sched/keeper.h"
 #include "sched/runtime.h"
 #include "spin/interrupted.h"
@@ -31,11 +32,6 @@ std::atomic<bool> taken{false};  // the handler is ours
 
 ROOST_LISTED constinit Real<int(int, const struct sigaction*, struct sigaction*)> real_sigaction{
     "sigaction"};
-
-bool read_carefully(std::uint64_t address, unsigned width, std::uint64_t& value) {
-  value = 0;
-  return os::read_own_memory(address, &value, width);
-}
 
 #if defined(__x86_64__)
 // Whether the interrupted thread waits; its loop may be rewritten then.

@@ -1,6 +1,7 @@
 // What a proof of waiting (spin/) reads, and what it found as the scheduler takes it.
 #pragma once
 
+#include "os/sys.h"
 #include "sched/wait_words.h"
 #include "spin/loads.h"
 
@@ -31,6 +32,12 @@ inline WaitWords wait_for(const spin::Loads& loads, Nanoseconds patience) {
   }
   wait.patience = patience;
   return wait;
+}
+
+// Reads what may not be there.
+inline bool read_carefully(std::uint64_t address, unsigned width, std::uint64_t& value) {
+  value = 0;
+  return os::read_own_memory(address, &value, width);
 }
 
 // Reads what the thread itself is about to read: it may be read as well as by the thread.
