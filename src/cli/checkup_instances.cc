@@ -50,12 +50,14 @@ Finding examine_shared_memory() {
 }
 
 Finding examine_segments() {
-  std::size_t living = 0, stale = 0;
+  std::size_t living = 0, elsewhere = 0, stale = 0;
   std::string bad;
   for (const std::string& path : own_segments()) {
     OpenedInstance opened = open_instance(path, false);
     if (opened.error == -ENOENT) continue;
-    if (opened.error) {
+    if (opened.error == kSegmentOtherNamespace) {
+      ++elsewhere;
+    } else if (opened.error) {
       bad += fmt::format("{}{}: {}", bad.empty() ? "" : "; ", instance_name(path),
                          instance_error(opened.error));
     } else if (opened.segment && segment_in_use(**opened.segment)) {
@@ -68,12 +70,14 @@ Finding examine_segments() {
     return {Level::warn, "instances", bad,
             "`roost clean` removes them if nobody uses them; else use another --instance"};
   }
+  std::string running = fmt::format("{} running", living);
+  if (elsewhere) running += fmt::format(", {} in other containers", elsewhere);
   if (stale) {
     return {Level::warn, "instances",
-            fmt::format("{} running, {} left by programs that died", living, stale),
+            fmt::format("{}, {} left by programs that died", running, stale),
             "`roost clean` removes them"};
   }
-  return {Level::ok, "instances", fmt::format("{} running", living), ""};
+  return {Level::ok, "instances", running, ""};
 }
 
 // Starts this very command with the library preloaded, unmanaged; what the dynamic linker says of

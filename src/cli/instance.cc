@@ -8,20 +8,31 @@
 #include <cerrno>
 #include <filesystem>
 
+#include "os/sys.h"
+
 namespace roost::cli {
 namespace {
 
 constexpr const char* kFolder = "/dev/shm";
 
-std::string own_prefix() { return "roost-" + std::to_string(geteuid()) + "-"; }
+std::string own_prefix() { return "roost-" + std::to_string(os::effective_user()) + "-"; }
 
 // What segment_open would find only after it may open the file, which another user's it may not.
 int check_owner(const std::string& path) {
   struct stat status;
-  if (lstat(path.c_str(), &status) != 0) return -errno;
+  long error = os::raw_syscall(SYS_newfstatat, AT_FDCWD, os::arg(path.c_str()), os::arg(&status),
+                               AT_SYMLINK_NOFOLLOW);
+  if (error) return static_cast<int>(error);
   if (S_ISLNK(status.st_mode)) return -ELOOP;
-  if (!S_ISREG(status.st_mode) || status.st_uid != geteuid()) return kSegmentWrongOwner;
+  if (!S_ISREG(status.st_mode) || status.st_uid != os::effective_user()) return kSegmentWrongOwner;
   return (status.st_mode & 07777) == 0600 ? 0 : kSegmentWrongMode;
+}
+
+bool is_mapped(const std::string& path) {
+  int fd = open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+  bool mapped = fd < 0 || segment_is_mapped(fd);
+  if (fd >= 0) close(fd);
+  return mapped;
 }
 
 }  // namespace
@@ -33,6 +44,7 @@ OpenedInstance open_instance(const std::string& path, bool writable) {
   result.error = segment_open(segment, path.c_str(), writable);
   if (result.error == 0) result.segment = std::make_unique<MappedSegment>(segment);
   if (result.error == kSegmentUnfinished) result.error = 0;  // as one that was not begun
+  if (result.error == kSegmentOtherNamespace && !is_mapped(path)) result.error = 0;
   return result;
 }
 
@@ -43,11 +55,14 @@ std::string instance_error(int error) {
 
 std::string instance_path(const std::string& name) {
   char path[kSegmentPathBytes];
-  return segment_path(path, geteuid(), name.c_str()) == 0 ? path : "";
+  int error = segment_path(path, os::effective_user(), name.c_str(), os::pid_namespace());
+  return error == 0 ? path : "";
 }
 
 std::string instance_name(const std::string& path) {
-  return std::filesystem::path(path).filename().string().substr(own_prefix().size());
+  std::string name = std::filesystem::path(path).filename().string().substr(own_prefix().size());
+  std::string own_mark = kNamespaceMark + std::to_string(os::pid_namespace());
+  return name.ends_with(own_mark) ? name.substr(0, name.size() - own_mark.size()) : name;
 }
 
 std::vector<std::string> own_segments() {

@@ -27,8 +27,9 @@ class MappedSegment {
 };
 
 struct OpenedInstance {
-  std::unique_ptr<MappedSegment> segment;  // null on an error, or if nobody finished the file
-  int error = 0;                           // -errno or a SegmentError
+  // Null on an error, and if nobody finished the file or it is a dead container's.
+  std::unique_ptr<MappedSegment> segment;
+  int error = 0;  // -errno or a SegmentError
 };
 
 // Opens a segment once its creator, if it is just being made, has finished.
@@ -39,7 +40,8 @@ std::string instance_error(int error);
 
 std::string instance_path(const std::string& name);
 
-// The name of the instance that a file of /dev/shm belongs to.
+// The name of the instance that a file of /dev/shm belongs to; with the PID namespace's, if that is
+// not the caller's ("default@4026532201").
 std::string instance_name(const std::string& path);
 
 // The paths of all segments of this user, sorted.

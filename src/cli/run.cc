@@ -21,6 +21,7 @@
 #include "cli/trace_run.h"
 #include "cli/verbs.h"
 #include "cli/wait_policies.h"
+#include "os/sys.h"
 #include "sched/policy_file.h"
 #include "topo/cpulist.h"
 
@@ -43,6 +44,8 @@ constexpr const char* kRunHelp =
 
 // The instance if somebody alive is in it. Ends the command if it exists and cannot be joined.
 std::unique_ptr<MappedSegment> living_instance(const std::string& name) {
+  if (!os::proc_is_of_own_namespace())
+    die(kCannotRun, "instance '{}' cannot be joined: {}", name, segment_error(kSegmentOtherProc));
   OpenedInstance opened = open_instance(instance_path(name), true);
   if (opened.error == -ENOENT) return nullptr;
   if (opened.error)

@@ -101,7 +101,7 @@ void check_choice(const char* whose, const std::optional<std::string>& text,
 void check_instance_name(const std::string& name) {
   char path[kSegmentPathBytes];
   // The segment's own rule, and no leading dot: "." and ".." invite accidents.
-  if (!name.starts_with('.') && segment_path(path, 0, name.c_str()) == 0) return;
+  if (!name.starts_with('.') && segment_path(path, 0, name.c_str(), 0) == 0) return;
   die(kWrongUsage,
       "the instance name '{}' is wrong; it has 1 to 63 letters, digits, '.', '_' or '-' and "
       "starts with no '.'",

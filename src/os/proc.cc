@@ -152,6 +152,20 @@ bool signal_blocked(pid_t pid, pid_t tid, int signal) {
   return !status_mask(path.c_str(), "SigBlk:\t", blocked) || (blocked >> (signal - 1) & 1);
 }
 
+std::uint64_t pid_namespace() {
+  struct stat status;
+  return raw_syscall(SYS_newfstatat, AT_FDCWD, arg("/proc/self/ns/pid"), arg(&status), 0) == 0
+             ? status.st_ino
+             : 0;
+}
+
+bool proc_is_of_own_namespace() {
+  char name[16] = {};
+  long length =
+      raw_syscall(SYS_readlinkat, AT_FDCWD, arg("/proc/self"), arg(name), sizeof name - 1);
+  return length <= 0 || std::strtol(name, nullptr, 10) == getpid();
+}
+
 bool process_alive(pid_t pid, std::uint64_t start_time) {
   char text[1024];
   if (read_stat(pid, 0, text, sizeof text) <= 0) {

@@ -7,6 +7,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/types.h>
 #include <time.h>
 
@@ -164,6 +165,12 @@ inline void sleep_for(Nanoseconds ns) {
   raw_syscall(SYS_nanosleep, arg(&time), 0);
 }
 
+// Not as libraries that are preloaded to pretend another user tell it (fakeroot(1)).
+inline uid_t effective_user() { return static_cast<uid_t>(raw_syscall(SYS_geteuid)); }
+inline int file_status(int fd, struct stat& status) {
+  return static_cast<int>(raw_syscall(SYS_fstat, fd, arg(&status)));
+}
+
 // Start time of a process in clock ticks since boot (proc(5), stat field 22); with the pid it names
 // a process for good. 0 if it is gone. `name`: also the kernel's name of it, empty if it is gone.
 inline constexpr std::size_t kProcessNameBytes = 16;
@@ -214,6 +221,13 @@ inline bool has_value(std::uint64_t address, std::uint32_t value) {
   return raw_syscall(SYS_futex, static_cast<long>(address), FUTEX_CMP_REQUEUE_PRIVATE, 0, 0,
                      arg(&nobody), value) == 0;
 }
+
+// Inode of the calling process's PID namespace (pid_namespaces(7)); 0 if /proc cannot say it.
+std::uint64_t pid_namespace();
+inline constexpr std::uint64_t kFirstPidNamespace = 0xeffffffc;  // PROC_PID_INIT_INO, proc_ns.h
+
+// Whether /proc names processes as the caller's PID namespace does; also if there is no /proc.
+bool proc_is_of_own_namespace();
 
 // Whether `pid` with that start time (0: not known) is still there and not a zombie; true if that
 // cannot be told.

@@ -74,6 +74,7 @@ int errno_of(int error) {
     case kSegmentDamaged:
       return -EPROTO;
     case kSegmentOtherNamespace:
+    case kSegmentOtherProc:
       return -EXDEV;
     case kSegmentPolicyMismatch:
       return -ENOTSUP;

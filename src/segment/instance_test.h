@@ -8,6 +8,7 @@
 #include <memory>
 #include <string>
 
+#include "os/sys.h"
 #include "segment/segment.h"
 
 namespace roost {
@@ -18,7 +19,7 @@ class TestInstance {
     static std::atomic<int> count{0};
     name_ = "unit-" + std::to_string(getpid()) + "-" + std::to_string(++count);
     char path[kSegmentPathBytes];
-    segment_path(path, geteuid(), name_.c_str());
+    segment_path(path, geteuid(), name_.c_str(), os::pid_namespace());
     path_ = path;
     std::memset(static_cast<void*>(config_.get()), 0, sizeof *config_);
     config_->instance = name_.c_str();

@@ -55,7 +55,7 @@ class LockedFile {
     }
     if (fd < 0) return fd;
     int error = static_cast<int>(os::raw_syscall(SYS_flock, fd, LOCK_EX | LOCK_NB));
-    if (error == 0 && fstat(fd, &status_) < 0) error = -errno;
+    if (error == 0) error = os::file_status(fd, status_);
     if (error == 0 && status_.st_nlink > 0) return fd;
     os::close(fd);
     if (error) return error;
@@ -183,8 +183,11 @@ int make(Segment& segment, const char* path, SegmentConfig& config, ProcessIndex
 }  // namespace
 
 int segment_attach(Segment& segment, SegmentConfig& config, ProcessIndex& process) {
+  // Who is alive would be asked of others' processes.
+  if (!os::proc_is_of_own_namespace()) return kSegmentOtherProc;
   char path[kSegmentPathBytes];
-  if (int error = segment_path(path, geteuid(), config.instance)) return error;
+  int named = segment_path(path, os::effective_user(), config.instance, os::pid_namespace());
+  if (named < 0) return named;
   Nanoseconds end = os::now() + kLongestLock;
   for (;;) {
     int error = join(segment, path, process);
@@ -200,7 +203,7 @@ int segment_attach(Segment& segment, SegmentConfig& config, ProcessIndex& proces
 
 void segment_detach(Segment& segment, ProcessIndex process, ProcessState left) {
   char path[kSegmentPathBytes];
-  segment_path(path, segment.header->uid, segment.header->instance);
+  segment_path(path, segment.header->uid, segment.header->instance, segment.header->pid_namespace);
   ProcessSlot<RealWorld>& slot = segment.processes[process];
   for (int i = 0; left == ProcessState::free && i < kCounters; ++i) {
     segment.header->retired[i].fetch_add(slot.retired[i].load(std::memory_order_relaxed));
@@ -235,6 +238,10 @@ int segment_remove_if_stale(const char* path) {
   } else if (result == kSegmentUnfinished) {
     unlink_file(path);
     result = 1;
+  } else if (result == kSegmentOtherNamespace) {
+    // Its processes cannot be asked for. Nobody joins it but beside one who has it mapped.
+    result = segment_is_mapped(file.fd()) ? 0 : 1;
+    if (result) unlink_file(path);
   }
   segment_unmap(segment);
   return result;

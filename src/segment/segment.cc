@@ -18,18 +18,21 @@ namespace roost {
 namespace {
 
 int check_file(int fd, struct stat& status) {
-  if (fstat(fd, &status) < 0) return -errno;
-  if (!S_ISREG(status.st_mode) || status.st_uid != geteuid()) return kSegmentWrongOwner;
+  if (int error = os::file_status(fd, status)) return error;
+  if (!S_ISREG(status.st_mode) || status.st_uid != os::effective_user()) return kSegmentWrongOwner;
   if ((status.st_mode & 07777) != 0600) return kSegmentWrongMode;
   return 0;
 }
 
-std::uint64_t pid_namespace() {
-  struct stat status;
-  return stat("/proc/self/ns/pid", &status) == 0 ? status.st_ino : 0;
+// The lock of who has a segment mapped (fcntl(2), open file description locks): shared, on the
+// first byte, for as long as the mapping lives, since that keeps the open file.
+constexpr struct flock lock_of_mapping(short type) {
+  return {.l_type = type, .l_whence = SEEK_SET, .l_start = 0, .l_len = 1, .l_pid = 0};
 }
 
 int map(int fd, const struct stat& status, bool writable, Segment& segment) {
+  struct flock lock = lock_of_mapping(F_RDLCK);
+  if (writable) os::raw_syscall(SYS_fcntl, fd, F_OFD_SETLK, os::arg(&lock));
   auto bytes = static_cast<std::size_t>(status.st_size);
   void* base =
       mmap(nullptr, bytes, writable ? PROT_READ | PROT_WRITE : PROT_READ, MAP_SHARED, fd, 0);
@@ -76,7 +79,7 @@ int check_header(const Segment& segment) {
       !terminated(h.policy, sizeof h.policy) || !terminated(h.policy_path, sizeof h.policy_path)) {
     return kSegmentDamaged;
   }
-  if (h.pid_namespace != pid_namespace()) return kSegmentOtherNamespace;
+  if (h.pid_namespace != os::pid_namespace()) return kSegmentOtherNamespace;
   return 0;
 }
 
@@ -108,7 +111,8 @@ int segment_create(int fd, SegmentConfig& config, Segment& segment) {
   rlimit largest;
   if (getrlimit(RLIMIT_FSIZE, &largest) == 0 && largest.rlim_cur < layout.total) return -EFBIG;
   struct stat status;
-  if (ftruncate(fd, static_cast<off_t>(layout.total)) < 0 || fstat(fd, &status) < 0) return -errno;
+  if (ftruncate(fd, static_cast<off_t>(layout.total)) < 0) return -errno;
+  if (int error = os::file_status(fd, status)) return error;
   if (int error = reserve(fd, layout.total)) return error;
   if (int error = map(fd, status, true, segment)) return error;
   SegmentHeader& h = *segment.header;
@@ -116,8 +120,8 @@ int segment_create(int fd, SegmentConfig& config, Segment& segment) {
   h.header_bytes = sizeof(SegmentHeader);
   h.layout_hash = layout_hash();
   h.total_bytes = layout.total;
-  h.pid_namespace = pid_namespace();
-  h.uid = geteuid();
+  h.pid_namespace = os::pid_namespace();
+  h.uid = os::effective_user();
   h.n_cores = config.n_cores;
   h.n_processes = kMaxProcesses;
   h.n_threads = n_threads;
@@ -153,7 +157,13 @@ int segment_create(int fd, SegmentConfig& config, Segment& segment) {
   return 0;
 }
 
-int segment_path(char (&path)[kSegmentPathBytes], unsigned uid, const char* instance) {
+bool segment_is_mapped(int fd) {
+  struct flock lock = lock_of_mapping(F_WRLCK);
+  return os::raw_syscall(SYS_fcntl, fd, F_OFD_GETLK, os::arg(&lock)) < 0 || lock.l_type != F_UNLCK;
+}
+
+int segment_path(char (&path)[kSegmentPathBytes], unsigned uid, const char* instance,
+                 std::uint64_t pid_namespace) {
   std::size_t length = strnlen(instance, kInstanceNameBytes);
   if (length == 0 || length >= kInstanceNameBytes) return kSegmentBadName;
   for (std::size_t i = 0; i < length; ++i) {
@@ -164,6 +174,8 @@ int segment_path(char (&path)[kSegmentPathBytes], unsigned uid, const char* inst
   }
   Text<kSegmentPathBytes> text("/dev/shm/roost-");
   text << uid << '-' << instance;
+  if (pid_namespace && pid_namespace != os::kFirstPidNamespace)
+    text << kNamespaceMark << pid_namespace;
   memcpy(path, text.c_str(), text.length() + 1);
   return 0;
 }
@@ -261,7 +273,9 @@ const char* segment_error(int error) {
     case kSegmentDamaged:
       return "the segment is damaged; end its programs and run `roost clean`";
     case kSegmentOtherNamespace:
-      return "the instance belongs to another container (PID namespace); use another --instance";
+      return "it belongs to another container (PID namespace)";
+    case kSegmentOtherProc:
+      return "/proc is another PID namespace's; mount one of its own (unshare --mount-proc)";
     case kSegmentPolicyMismatch:
       return "the instance runs a policy this version of Roost does not have";
     case kSegmentNoProcessSlot:

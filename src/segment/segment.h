@@ -1,6 +1,10 @@
 // The shared segment of an instance: /dev/shm/roost-<uid>-<name>, created, checked, attached,
 // removed.
 //
+// The members of an instance name threads to each other by kernel ids, so each PID namespace has
+// its own: in all but the machine's first one "@" and its inode follow the name. Containers that
+// share /dev/shm (docker run --ipc=host) do not meet.
+//
 // An instance in use is joined without a lock. Creation and removal are serialised by flock(2) on
 // the file, which the kernel drops when a process dies, and for which nobody waits longer than a
 // second: its holder may be stopped. A segment whose processes are all dead is made anew by the
@@ -30,6 +34,7 @@ enum SegmentError {
   kSegmentBadName = -10010,
   kSegmentUnfinished = -10011,
   kSegmentLocked = -10012,
+  kSegmentOtherProc = -10013,
 };
 const char* segment_error(int error);
 
@@ -64,9 +69,11 @@ struct Segment {
 };
 
 inline constexpr std::size_t kSegmentPathBytes = 128;
+inline constexpr char kNamespaceMark = '@';
 // Writes the path of an instance's segment; kSegmentBadName if the name is empty, too long or holds
 // anything but letters, digits, '.', '_' and '-'.
-int segment_path(char (&path)[kSegmentPathBytes], unsigned uid, const char* instance);
+int segment_path(char (&path)[kSegmentPathBytes], unsigned uid, const char* instance,
+                 std::uint64_t pid_namespace);
 
 // Attaches to the instance, creating it with `config` if there is none (or none alive), and takes a
 // process slot for the caller. An existing instance keeps its own cores, policy and parameters.
@@ -87,8 +94,12 @@ void segment_unmap(Segment& segment);
 // Whether any process of the segment is alive.
 bool segment_in_use(const Segment& segment);
 
+// Whether anybody, in whatever PID namespace, has the segment mapped so as to write to it; a forked
+// child that left the instance may have, too. `fd`: its file, opened by the caller and not mapped.
+bool segment_is_mapped(int fd);
+
 // `roost clean`: removes the file if nobody alive uses it. 1 removed, 0 in use, negative error;
-// kSegmentLocked while somebody makes or removes it.
+// kSegmentLocked while somebody makes or removes it. Another PID namespace's, too.
 int segment_remove_if_stale(const char* path);
 
 // A free thread record, its generation made odd, or kNoThread. Lock-free, async-signal-safe.

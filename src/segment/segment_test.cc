@@ -87,13 +87,15 @@ TEST(Segment, a_reader_needs_no_slot_and_cannot_write) {
 
 int path_error(const std::string& name) {
   char path[kSegmentPathBytes];
-  return segment_path(path, 1000, name.c_str());
+  return segment_path(path, 1000, name.c_str(), os::kFirstPidNamespace);
 }
 
 TEST(Segment, names_are_short_and_plain) {
   char path[kSegmentPathBytes];
-  ASSERT_EQ(segment_path(path, 1000, "A.b_c-9"), 0);
+  ASSERT_EQ(segment_path(path, 1000, "A.b_c-9", os::kFirstPidNamespace), 0);
   EXPECT_STREQ(path, "/dev/shm/roost-1000-A.b_c-9");
+  ASSERT_EQ(segment_path(path, 1000, "A.b_c-9", 4026532201), 0);
+  EXPECT_STREQ(path, "/dev/shm/roost-1000-A.b_c-9@4026532201");
   EXPECT_EQ(path_error(std::string(kInstanceNameBytes - 1, 'x')), 0);
   EXPECT_EQ(path_error(std::string(kInstanceNameBytes, 'x')), kSegmentBadName);
   for (const char* bad : {"", "a/b", "a b", "../x", "\xc3\xa4"}) {

@@ -8,6 +8,7 @@ import subprocess
 from pathlib import Path
 
 SHARED_MEMORY = Path("/dev/shm")
+FIRST_PID_NAMESPACE = 0xEFFFFFFC  # PROC_PID_INIT_INO in Linux
 
 
 class Roost:
@@ -33,7 +34,10 @@ class Roost:
         return [self.binary, "run", "--instance", instance, *options, "--", *argv]
 
     def segment(self, instance: str) -> Path:
-        return SHARED_MEMORY / f"roost-{os.geteuid()}-{instance}"
+        """Its file: in a container, PID namespace, the name has a suffix."""
+        namespace = os.stat("/proc/self/ns/pid").st_ino
+        suffix = "" if namespace == FIRST_PID_NAMESPACE else f"@{namespace}"
+        return SHARED_MEMORY / f"roost-{os.geteuid()}-{instance}{suffix}"
 
     def ps(self) -> dict:
         """What `roost ps --json` prints."""
