@@ -163,7 +163,7 @@ bool proc_is_of_own_namespace() {
   char name[16] = {};
   long length =
       raw_syscall(SYS_readlinkat, AT_FDCWD, arg("/proc/self"), arg(name), sizeof name - 1);
-  return length <= 0 || std::strtol(name, nullptr, 10) == getpid();
+  return length <= 0 || std::strtoull(name, nullptr, 10) == static_cast<unsigned>(getpid());
 }
 
 bool process_alive(pid_t pid, std::uint64_t start_time) {
