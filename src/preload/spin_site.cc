@@ -255,16 +255,22 @@ bool leads_to_stub(const Site& site) {
   return reads(detour.displacement_address, &detour.displacement, detour.displacement_size);
 }
 
+// Whether the program's code is as it was read. It was read before its reader kept others from
+// changing it, and may hold a change of theirs that had no entry yet.
+bool is_current(const spin::CodeWindow& code) {
+  spin::CodeWindow now{code.address, code.size, {}};
+  if (!os::read_own_memory(now.address, now.bytes, now.size)) return false;
+  undo_rewrites(now);
+  return memcmp(now.bytes, code.bytes, now.size) == 0;
+}
+
 // False once the object was unloaded, even if another lies there.
 bool same_code(const Site& site) {
   const spin::Detour& detour = site.detour;
   for (unsigned i = 0; i < detour.n_hops; ++i) {
     if (!reads(detour.hops[i].address, detour.hops[i].bytes, detour.hops[i].size)) return false;
   }
-  spin::CodeWindow now{site.code.address, site.code.size, {}};
-  if (!os::read_own_memory(now.address, now.bytes, now.size)) return false;
-  undo_rewrites(now);
-  return memcmp(now.bytes, site.code.bytes, now.size) == 0;
+  return is_current(site.code);
 }
 
 // The change at `address`, made by `change(site)` the first time.
@@ -275,7 +281,7 @@ bool change_code(std::uint64_t address, const spin::CodeWindow& code, Change&& c
   if (site && !site->has_detour) return false;
   if (site && leads_to_stub(*site)) return true;
   if (site && same_code(*site)) return lead_through_stub(*site);
-  if (!site && n == kMaxSites) return false;
+  if ((!site && n == kMaxSites) || !is_current(code)) return false;
   bool is_new = !site;
   if (is_new) site = &sites[n];
   site->branch = address;
