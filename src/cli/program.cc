@@ -70,20 +70,32 @@ std::string script_interpreter(const std::string& start) {
   return line.substr(begin, line.find_first_of(" \t\r", begin) - begin);
 }
 
-// The dynamic loader an ELF file names, empty if it names none; nothing if the headers are no good.
-std::optional<std::string> loader_of(const std::string& path, const Elf64_Ehdr& header) {
+// What an ELF file has in its first segment of that type, empty if it has none, and no more than
+// the beginning of a large one; nothing if the headers are no good.
+std::optional<std::string> segment_of(const std::string& path, const Elf64_Ehdr& header,
+                                      Elf64_Word type) {
   std::ifstream file(path, std::ios::binary);
   for (unsigned i = 0; i < header.e_phnum; ++i) {
     Elf64_Phdr segment;
     file.seekg(static_cast<std::streamoff>(header.e_phoff + std::uint64_t{i} * header.e_phentsize));
     if (!file.read(reinterpret_cast<char*>(&segment), sizeof segment)) return {};
-    if (segment.p_type != PT_INTERP) continue;
-    std::string name(std::min<std::size_t>(segment.p_filesz, 4096), '\0');
+    if (segment.p_type != type) continue;
+    std::string content(std::min<std::size_t>(segment.p_filesz, 4096), '\0');
     file.seekg(static_cast<std::streamoff>(segment.p_offset));
-    if (!file.read(name.data(), static_cast<std::streamsize>(name.size()))) return {};
-    return name.c_str();
+    if (!file.read(content.data(), static_cast<std::streamsize>(content.size()))) return {};
+    return content;
   }
   return std::string();
+}
+
+// Whether the entries of a dynamic section name a library.
+bool names_library(const std::string& dynamic) {
+  for (std::size_t at = 0; at + sizeof(Elf64_Dyn) <= dynamic.size(); at += sizeof(Elf64_Dyn)) {
+    Elf64_Dyn entry;
+    std::memcpy(&entry, dynamic.data() + at, sizeof entry);
+    if (entry.d_tag == DT_NEEDED) return true;
+  }
+  return false;
 }
 
 // Whether the kernel would start it with other rights than ours, and the loader would then ignore
@@ -109,13 +121,17 @@ ProgramCheck check_elf(const std::string& path, const std::string& start) {
     // The loader of such a program complains of the library and goes on; spare it the line.
     return {fmt::format("'{}' is built for another kind of processor than Roost", path), false};
   }
-  std::optional<std::string> loader = loader_of(path, header);
-  if (!loader) return {};
+  std::optional<std::string> loader = segment_of(path, header, PT_INTERP);
+  std::optional<std::string> dynamic = segment_of(path, header, PT_DYNAMIC);
+  if (!loader || !dynamic) return {};
+  loader = loader->c_str();  // to its terminator
   if (loader->empty()) return {fmt::format("'{}' is statically linked", path)};
   std::string rights = raised_rights(path);
   if (!rights.empty()) return {fmt::format("'{}' is {}", path, rights)};
   bool glibc = loader->find("ld-linux") != std::string::npos;
   if (!glibc) return {fmt::format("'{}' is linked with another C library than glibc", path), false};
+  if (!dynamic->empty() && !names_library(*dynamic))
+    return {fmt::format("'{}' does without libc", path)};  // what it starts may be managed
   return {};
 }
 

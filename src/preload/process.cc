@@ -22,6 +22,7 @@
 #include "preload/thread_cache.h"
 #include "preload/trap.h"
 #include "preload/trap_signals.h"
+#include "preload/trap_state.h"
 #include "preload/wait.h"
 #include "sched/keeper.h"
 
@@ -77,6 +78,7 @@ __attribute__((constructor(101))) void start(int, char**, char** environment) {
     return;
   }
   static constinit SegmentConfig config{};
+  if (!program_has_libraries()) return;  // roost run has said so
   PolicyFileError refused;
   ConfigResult found = read_config(environment, config, refused);
   if (found == ConfigResult::refused) complain(config.instance, refused.c_str());

@@ -176,6 +176,16 @@ bool serve_syscall(const SystemCall& s, long& result) {
           [](const void* call) { return made_in_kernel(*static_cast<const SystemCall*>(call)); },
           &s);
       return true;
+    case SYS_clone:
+    case SYS_clone3:
+#if defined(__x86_64__)
+    case SYS_fork:
+    case SYS_vfork:
+#endif
+      // Whom it makes inherits the affinity, and may execute what is never managed. The next core
+      // pins the thread again.
+      if (self.record && in_managed_process()) unpin_self();
+      return false;
     case SYS_exit:
       // Of this thread alone, and past libc: Roost hears no more of it.
       trap_thread_ends();

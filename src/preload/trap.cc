@@ -143,6 +143,13 @@ void look() {
     begin();
 }
 
+// Whether the process's first thread is about to start a Go program, whose runtime asks by inline
+// calls how many CPUs there are before it creates threads.
+bool is_started_go() {
+  static constinit std::atomic<bool> asked{false};
+  return !asked.exchange(true, std::memory_order_relaxed) && program_is_go();
+}
+
 // At a scheduling point.
 void look_or_enable() {
   if (roost_seen_epoch == kLookAgain && trap_self.looks_left == 0)
@@ -173,7 +180,7 @@ void trap_thread_starts() {
   TrapState state = trap_state.load(std::memory_order_acquire);
   if (state == TrapState::off || !self.record) return;
   hide_blocked_sigsys();
-  if (state == TrapState::watching && on_request) begin();
+  if (state == TrapState::watching && (on_request || is_started_go())) begin();
   if (trap_state.load(std::memory_order_acquire) == TrapState::wanted) enable_here();
 }
 

@@ -84,14 +84,30 @@ bool known_by_name(const dl_phdr_info* info) {
   return false;
 }
 
+// Whether one of the notes (elf(5), "Notes") is by `owner`; a C linker puts its own before Go's.
+bool has_note_of(const char* notes, std::size_t bytes, const char* owner) {
+  constexpr std::size_t kAlignment = 4;
+  auto padded = [](std::size_t size) { return (size + kAlignment - 1) & ~(kAlignment - 1); };
+  std::size_t owner_bytes = strlen(owner) + 1;
+  for (std::size_t at = 0; at + sizeof(ElfW(Nhdr)) <= bytes;) {
+    ElfW(Nhdr) note;
+    memcpy(&note, notes + at, sizeof note);
+    at += sizeof note;
+    if (padded(note.n_namesz) > bytes - at) return false;
+    if (note.n_namesz >= owner_bytes && memcmp(notes + at, owner, owner_bytes) == 0) return true;
+    at += padded(note.n_namesz) + padded(note.n_descsz);
+  }
+  return false;
+}
+
 // Go programs make all their system calls inline; the note by which Go marks them says so at no
 // cost.
 bool is_go(const dl_phdr_info* info) {
   for (int i = 0; i < info->dlpi_phnum; ++i) {
     const ElfW(Phdr)& segment = info->dlpi_phdr[i];
-    if (segment.p_type != PT_NOTE || segment.p_memsz < 16) continue;
-    const char* note = reinterpret_cast<const char*>(info->dlpi_addr + segment.p_vaddr);
-    if (memcmp(note + 12, "Go\0", 4) == 0) return true;
+    if (segment.p_type != PT_NOTE) continue;
+    const auto* notes = reinterpret_cast<const char*>(info->dlpi_addr + segment.p_vaddr);
+    if (has_note_of(notes, segment.p_memsz, "Go")) return true;
   }
   return false;
 }
@@ -176,6 +192,25 @@ bool objects_may_be_new() { return false; }
 #endif
 
 void objects_after_fork() { looking.store(false, std::memory_order_relaxed); }
+
+bool program_is_go() {
+  auto first = [](dl_phdr_info* info, std::size_t, void*) { return is_go(info) ? 2 : 1; };
+  return walk_objects(first, nullptr) == 2;
+}
+
+bool program_has_libraries() {
+  auto first = [](dl_phdr_info* info, std::size_t, void*) {
+    for (int i = 0; i < info->dlpi_phnum; ++i) {
+      const ElfW(Phdr)& segment = info->dlpi_phdr[i];
+      if (segment.p_type != PT_DYNAMIC) continue;
+      const auto* entry = reinterpret_cast<const ElfW(Dyn)*>(info->dlpi_addr + segment.p_vaddr);
+      while (entry->d_tag != DT_NULL && entry->d_tag != DT_NEEDED) ++entry;
+      return entry->d_tag == DT_NEEDED ? 2 : 1;
+    }
+    return 1;
+  };
+  return walk_objects(first, nullptr) == 2;
+}
 
 bool inline_waits_loaded() {
   if (looking.exchange(true, std::memory_order_acquire)) return false;

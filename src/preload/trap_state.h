@@ -35,6 +35,11 @@ void on_sigsys(int signal, siginfo_t* info, void* context);
 // Whether the program has loaded an object with inline calls that wait (trap_objects.cc). Looks
 // only at objects it has not seen yet.
 bool inline_waits_loaded();
+// Whether the program itself, not only a library, is written in Go.
+bool program_is_go();
+// Whether it names any library that it needs. One that does not makes all its system calls and
+// threads without libc; Go's runtime then has its own thread pointer, too.
+bool program_has_libraries();
 // In the child of a fork: whoever was looking does not exist here.
 void objects_after_fork();
 // Whether objects may have come since the last look.

@@ -5,7 +5,7 @@ import re
 
 from harness.roost import rescues
 
-from world import Skip, World, require, require_success, text
+from world import Skip, World, cores_here, require, require_success, text
 
 OUTPUT = b"800 turns\n"
 
@@ -135,13 +135,87 @@ def test_threads_that_another_library_begins_are_woken(world: World):
     """They wait before Roost knows them, so in the kernel alone."""
     if platform.machine() != "x86_64":
         raise Skip("the library is for x86-64")
-    library, program = world.directory / "libbegins.so", world.directory / "gate"
-    for source, more in ((BEGINS_THREADS, ["-shared", "-fPIC", "-o", library]),
-                         (WAITS_AT_THE_GATE, ["-o", program, library])):
-        file = world.directory / "source.c"
-        file.write_text(source)
-        require_success(world.run_plain(["gcc", "-O2", str(file), *map(str, more)]), "gcc")
+    library = world.compile("libbegins.so", BEGINS_THREADS, "-shared", "-fPIC")
+    program = world.compile("gate", WAITS_AT_THE_GATE, library)
     instance = world.roost.new_instance("trap")
-    outcome = world.run([str(program)], instance)
+    outcome = world.run([program], instance)
     require(outcome.status == 5, f"{outcome.verdict()}\n{text(outcome.stderr)}")
+    world.require_gone(instance)
+
+
+# As Go's runtime: asks how many CPUs there are before it has threads, and executes another program
+# from a child that shares its memory; all inline. Go's note is how Roost knows it.
+LIKE_GO = r"""
+#include <linux/sched.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+__asm__(".pushsection .note.go.buildid,\"a\",@note\n"
+        ".long 4, 4, 4\n"
+        ".asciz \"Go\"\n .byte 0\n .long 0\n"
+        ".popsection");
+
+static long inline_call(long number, long a, long b, long c) {
+  __asm__ volatile("syscall" : "+a"(number) : "D"(a), "S"(b), "d"(c) : "rcx", "r11", "memory");
+  return number;
+}
+static int cpus(void) {
+  unsigned char mask[8192];
+  long bytes = inline_call(SYS_sched_getaffinity, 0, sizeof mask, (long)mask);
+  int count = 0;
+  for (long i = 0; i < bytes; ++i) count += __builtin_popcount(mask[i]);
+  return count;
+}
+static void* work(void* counts) {
+  char* const argv[] = {(char*)counts, NULL};
+  char* const envp[] = {NULL};
+  long child = SYS_clone;
+  register long zero __asm__("r10") = 0;
+  __asm__ volatile("syscall\n test %%rax, %%rax\n jnz 1f\n"
+                   "mov %[exec], %%eax\n mov %[path], %%rdi\n mov %[argv], %%rsi\n"
+                   "mov %[envp], %%rdx\n syscall\n mov %[exit], %%eax\n syscall\n 1:"
+                   : "+a"(child)
+                   : "D"(CLONE_VM | CLONE_VFORK | SIGCHLD), "S"(0L), "d"(0L), "r"(zero),
+                     [path] "r"(argv[0]), [argv] "r"(argv), [envp] "r"(envp), [exec] "i"(SYS_execve),
+                     [exit] "i"(SYS_exit)
+                   : "rcx", "r11", "memory");
+  int status;
+  waitpid((pid_t)child, &status, 0);
+  return NULL;
+}
+int main(int argc, char** argv) {
+  printf("%d\n", cpus());
+  fflush(stdout);
+  pthread_t thread;
+  pthread_create(&thread, NULL, work, argv[1]);
+  return pthread_join(thread, NULL);
+}
+"""
+COUNTS_CPUS = """
+#define _GNU_SOURCE
+#include <sched.h>
+#include <stdio.h>
+int main(void) {
+  cpu_set_t mask;
+  sched_getaffinity(0, sizeof mask, &mask);
+  printf("%d\\n", CPU_COUNT(&mask));
+  return 0;
+}
+"""
+
+
+def test_a_go_program_finds_all_cpus_and_so_do_those_it_executes(world: World):
+    if not kernel_dispatches(world):
+        raise Skip("this kernel does not dispatch system calls")
+    counts = world.compile("counts", COUNTS_CPUS, "-static")
+    program = world.compile("like_go", LIKE_GO, "-pthread")
+    instance = world.roost.new_instance("go")
+    outcome = world.run([program, counts], instance)
+    require_success(outcome, "like_go")
+    wanted = f"{cores_here()}\n".encode() * 2
+    require(outcome.stdout == wanted, f"it printed {outcome.stdout!r}, not {wanted!r}")
     world.require_gone(instance)

@@ -72,6 +72,13 @@ class World:
             raise Skip("there is no OpenMP compiler")
         return self.program(name, *arguments)
 
+    def compile(self, name: str, source: str, *options: str) -> str:
+        """The path of a program or library made of C source by the installed compiler."""
+        path, file = self.directory / name, self.directory / f"{name}.c"
+        file.write_text(source)
+        require_success(self.run_plain(["gcc", "-O2", str(file), *options, "-o", str(path)]), "gcc")
+        return str(path)
+
     def start(self, argv, instance: str, *options: str, **how) -> Running:
         """Starts a program under roost."""
         return self.start_plain(self.roost.command(argv, instance, *options), **how)
