@@ -145,15 +145,23 @@ inline int tgkill(pid_t pid, pid_t tid, int signal) {
   return static_cast<int>(raw_syscall(SYS_tgkill, pid, tid, signal));
 }
 
-// Monotonic time in ns, through the vDSO (about 25 ns).
+inline Nanoseconds to_nanoseconds(const timespec& t) {
+  return static_cast<Nanoseconds>(t.tv_sec) * 1'000'000'000u + static_cast<Nanoseconds>(t.tv_nsec);
+}
+
+// A clock of the system's, through the vDSO (about 25 ns).
 inline Nanoseconds clock_ns(clockid_t clock) {
   timespec t;
   clock_gettime(clock, &t);
-  return static_cast<Nanoseconds>(t.tv_sec) * 1'000'000'000u + static_cast<Nanoseconds>(t.tv_nsec);
+  return to_nanoseconds(t);
 }
 inline Nanoseconds now() { return clock_ns(CLOCK_MONOTONIC); }
-// Of the calling thread; a system call.
-inline Nanoseconds thread_cpu_time() { return clock_ns(CLOCK_THREAD_CPUTIME_ID); }
+// Of the calling thread. A system call, and not by the vDSO, whose instruction may be trapped.
+inline Nanoseconds thread_cpu_time() {
+  timespec t = {};
+  raw_syscall(SYS_clock_gettime, CLOCK_THREAD_CPUTIME_ID, arg(&t));
+  return to_nanoseconds(t);
+}
 
 inline timespec to_timespec(Nanoseconds ns) {
   return {static_cast<time_t>(ns / 1'000'000'000u), static_cast<long>(ns % 1'000'000'000u)};

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "os/sys.h"
+#include "preload/assembler.h"
 #include "preload/code_patch.h"
 #include "preload/defer_cancellation.h"
 #include "preload/fork_gate.h"
@@ -124,39 +125,9 @@ std::uint64_t wait_of(const SpinFrame& f) {
                                        f.r10, f.r11, f.r12, f.r13, f.r14, f.r15});
 }
 
-// Machine code, byte by byte.
-class Assembler {
- public:
-  explicit Assembler(std::uint8_t* at) : at_(at) {}
-  template <class... Bytes>
-  void code(Bytes... bytes) {
-    ((*at_++ = static_cast<std::uint8_t>(bytes)), ...);
-  }
-  void load_rax(std::uint64_t value) {
-    code(0x48, 0xb8);
-    number(value, 8);
-  }
-  void number(std::uint64_t value, unsigned bytes) {
-    for (unsigned i = 0; i < bytes; ++i) code(value >> (8 * i));
-  }
-  void jump(std::uint64_t target) {
-    code(0xe9);
-    number(target - (position() + 4), 4);
-  }
-  std::uint64_t position() const { return reinterpret_cast<std::uint64_t>(at_); }
-
- private:
-  std::uint8_t* at_;
-};
-
 template <class T>
 std::uint64_t address(T* pointer) {
   return reinterpret_cast<std::uint64_t>(pointer);
-}
-
-// The same for all threads: initial-exec.
-std::int64_t offset_from_thread_pointer(const void* variable) {
-  return static_cast<const char*>(variable) - static_cast<const char*>(__builtin_thread_pointer());
 }
 
 void assemble_stub(std::uint8_t* page, const Site& site) {
@@ -169,11 +140,11 @@ void assemble_stub(std::uint8_t* page, const Site& site) {
   stub.code(0x48, 0x83, 0x38, 0x00);  // cmpq $0, (%rax)
   stub.code(0x75, 38);                // jne: somebody is READY
   stub.code(0x64, 0x80, 0x3c, 0x25);  // cmpb $0, %fs:own_light.flag
-  stub.number(static_cast<std::uint64_t>(offset_from_thread_pointer(&own_light.flag)), 4);
+  stub.place_in_thread(&own_light.flag);
   stub.code(0x00);
   stub.code(0x75, 27);                // jne: siblings on this thread
   stub.code(0x64, 0xfe, 0x0c, 0x25);  // decb %fs:rounds
-  stub.number(static_cast<std::uint64_t>(offset_from_thread_pointer(&rounds)), 4);
+  stub.place_in_thread(&rounds);
   stub.code(0x74, 17);  // je: time to say that this thread spins
   std::uint64_t back = stub.position();
   stub.code(0x58);                                            // pop %rax

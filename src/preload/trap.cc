@@ -14,6 +14,7 @@
 #include "os/file.h"
 #include "os/sys.h"
 #include "preload/blas_calls.h"
+#include "preload/go_calls.h"
 #include "preload/lock.h"
 #include "preload/trap_signals.h"
 #include "preload/trap_state.h"
@@ -102,6 +103,7 @@ void enable_here() {
   trap_self.enabled = true;
   if (!trap_self.counted) trapping_threads.fetch_add(1, std::memory_order_seq_cst);
   trap_self.counted = true;
+  go_calls_take_stack();
   select(1);
 }
 
@@ -180,8 +182,11 @@ void trap_thread_starts() {
   TrapState state = trap_state.load(std::memory_order_acquire);
   if (state == TrapState::off || !self.record) return;
   hide_blocked_sigsys();
-  if (state == TrapState::watching && (on_request || is_started_go())) begin();
-  if (trap_state.load(std::memory_order_acquire) == TrapState::wanted) enable_here();
+  bool go = state == TrapState::watching && is_started_go();
+  if (state == TrapState::watching && (on_request || go)) begin();
+  if (trap_state.load(std::memory_order_acquire) != TrapState::wanted) return;
+  if (go) go_calls_start();
+  enable_here();
 }
 
 void trap_thread_pauses() { select(0); }
@@ -194,6 +199,7 @@ void trap_thread_resumes() {
 void trap_thread_ends() {
   select(0);
   count_out();
+  go_calls_give_stack();
 }
 
 bool trap_sees_all_threads() {
@@ -216,6 +222,7 @@ void trap_before_thread() {
 void trap_after_fork() {
   setup_lock.reset();
   objects_after_fork();
+  go_calls_after_fork();
   trap_self.enabled = trap_self.counted = false;
   trapping_threads.store(0, std::memory_order_relaxed);
   trap_self.holds_sigsys = false;

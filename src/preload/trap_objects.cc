@@ -163,7 +163,7 @@ struct Wanted {
 };
 int store_text(dl_phdr_info* info, std::size_t, void* data) {
   auto* wanted = static_cast<Wanted*>(data);
-  if (!contains(info, wanted->inside)) return 0;
+  if (wanted->inside && !contains(info, wanted->inside)) return 0;
   for (int i = 0; i < info->dlpi_phnum; ++i) {
     const ElfW(Phdr)& segment = info->dlpi_phdr[i];
     if (segment.p_type != PT_LOAD || !(segment.p_flags & PF_X)) continue;

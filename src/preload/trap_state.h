@@ -44,7 +44,8 @@ bool program_has_libraries();
 void objects_after_fork();
 // Whether objects may have come since the last look.
 bool objects_may_be_new();
-// The text of the object that `inside` lies in; false if there is none.
+// The text of the object that `inside` lies in, of the program if it is null; false if there is
+// none.
 struct TextRange {
   std::uintptr_t start, length;
 

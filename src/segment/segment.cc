@@ -132,10 +132,7 @@ int segment_create(int fd, SegmentConfig& config, Segment& segment) {
   h.policy_hash = config.policy_hash;
   copy_name(h.policy_path, sizeof h.policy_path, config.policy_path ? config.policy_path : "");
   memcpy(h.parameters, config.parameters, sizeof h.parameters);
-  timespec now;
-  clock_gettime(CLOCK_REALTIME, &now);
-  h.created_ns = static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000u +
-                 static_cast<std::uint64_t>(now.tv_nsec);
+  h.created_ns = os::clock_ns(CLOCK_REALTIME);
   h.cores_offset = layout.cores;
   h.core_info_offset = layout.core_info;
   h.threads_offset = layout.threads;

@@ -51,6 +51,9 @@ TOOLS = (
     Tool("go-in-c", "export GOCACHE=$TMPDIR/go-cache GO111MODULE=off && cd go "
          "&& go build -buildmode=c-shared -o libworkers.so workers.go "
          "&& cc main.c ./libworkers.so -o main && ./main", ("go", "cc")),
+    Tool("go-program", "export GOCACHE=$TMPDIR/go-cache GO111MODULE=off && cd go_program "
+         "&& go build -o program main.go && for i in 1 2 3; do ./program; done; ./program",
+         ("go", "cc"), status=4),
     Tool("java", "java Workers.java", ("java", "javac")),
     Tool("exit-status", "(exit 3) & wait $!; echo $?; exec false", ("bash",), status=1),
 )
