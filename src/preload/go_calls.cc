@@ -11,8 +11,8 @@
 #include "os/sys.h"
 #include "preload/assembler.h"
 #include "preload/code_patch.h"
-#include "preload/lock.h"
 #include "preload/served_syscall.h"
+#include "preload/stack_pool.h"
 #include "preload/trap_state.h"
 #include "sched/runtime.h"
 
@@ -36,7 +36,6 @@ static_assert(offsetof(CallStack, busy) == 8, "as go_entry.S has it");
 
 namespace {
 
-constexpr std::size_t kStackBytes = 64 << 10, kGuardBytes = 4 << 10;
 constexpr std::size_t kSyscallBytes = 2;
 
 // A `syscall` and enough of what is around it to know it by.
@@ -80,8 +79,6 @@ static_assert(sizeof kForms / sizeof *kForms * kStubBytes <= kCodePageBytes);
 constexpr std::size_t kSearched = 2 << 20;
 
 std::atomic<bool> replaced{false};
-constinit Lock stacks_lock;
-constinit char* unused_stacks = nullptr;  // each begins with a pointer to the next
 
 bool has_one_thread() {
   struct stat status;
@@ -167,32 +164,15 @@ void go_calls_start() {
 
 void go_calls_take_stack() {
   if (!replaced.load(std::memory_order_relaxed) || roost_go_stack.top) return;
-  char* stack = nullptr;
-  {
-    LockGuard guard(stacks_lock);
-    if ((stack = unused_stacks)) memcpy(&unused_stacks, stack, sizeof stack);
-  }
-  if (!stack) {
-    auto* memory = static_cast<char*>(
-        os::map_memory(kGuardBytes + kStackBytes, MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK));
-    if (!memory) return;  // its calls are trapped
-    os::raw_syscall(SYS_mprotect, os::arg(memory), kGuardBytes, PROT_NONE);
-    stack = memory + kGuardBytes;
-  }
-  roost_go_stack.top = stack + kStackBytes;
+  if (char* stack = take_pooled_stack()) roost_go_stack.top = stack + kPooledStackBytes;
 }
 
 void go_calls_give_stack() {
   // A thread may end on it.
   if (!roost_go_stack.top || roost_go_stack.busy) return;
-  char* stack = roost_go_stack.top - kStackBytes;
+  give_pooled_stack(roost_go_stack.top - kPooledStackBytes);
   roost_go_stack.top = nullptr;
-  LockGuard guard(stacks_lock);
-  memcpy(stack, &unused_stacks, sizeof stack);
-  unused_stacks = stack;
 }
-
-void go_calls_after_fork() { stacks_lock.reset(); }
 
 }  // namespace roost
 
@@ -202,7 +182,6 @@ namespace roost {
 void go_calls_start() {}
 void go_calls_take_stack() {}
 void go_calls_give_stack() {}
-void go_calls_after_fork() {}
 }  // namespace roost
 
 #endif

@@ -14,7 +14,5 @@ void go_calls_start();
 // For a thread that begins to trap; and one that traps no more and has ended.
 void go_calls_take_stack();
 void go_calls_give_stack();
-// In the child of a fork.
-void go_calls_after_fork();
 
 }  // namespace roost

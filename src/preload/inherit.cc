@@ -1,6 +1,7 @@
 // Signal mask, floating-point modes and name as clone(2) would have passed them on.
 #include "preload/inherit.h"
 
+#include <errno.h>
 #include <sched.h>
 #include <stdarg.h>
 #include <string.h>
@@ -10,6 +11,7 @@
 #include <sys/resource.h>
 
 #include "preload/process.h"
+#include "preload/signal_stack.h"
 #include "preload/trap.h"
 #include "preload/trap_signals.h"
 #include "preload/unshare.h"
@@ -142,7 +144,9 @@ ROOST_EXPORT int prctl(int option, ...) {
 // State of the kernel thread that a fresh one would not have: such a thread is not reused.
 ROOST_EXPORT int sigaltstack(const stack_t* stack, stack_t* old) noexcept {
   if (stack && !(stack->ss_flags & SS_DISABLE)) never_reuse_this_thread();
-  return real::sigaltstack(stack, old);
+  long error = program_sigaltstack(stack, old);
+  if (error) errno = static_cast<int>(-error);
+  return error ? -1 : 0;
 }
 ROOST_EXPORT int setpriority(__priority_which_t which, id_t who, int value) noexcept {
   never_reuse_for_this_thread();

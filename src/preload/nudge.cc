@@ -15,7 +15,9 @@
 #include "preload/own_stack.h"
 #include "preload/process.h"
 #include "preload/real.h"
+#include "preload/signal_stack.h"
 #include "preload/spin_site.h"
+#include "preload/stack_pool.h"
 #include "preload/wait_loads.h"
 #include "sched/keeper.h"
 #include "sched/runtime.h"
@@ -49,7 +51,8 @@ bool find_wait(const ucontext_t& context, spin::WaitProof& proof) {
 
 // Called with all signals blocked, so that the proof can have a stack of Roost's, and is not cut by
 // an asynchronous cancellation. A thread waits for its next grant with its signals as the program
-// set them, since a handler may end what it waits for, and so on the stack where it is.
+// set them, since a handler may end what it waits for: on the thread's alternate stack, whose size
+// allows for that. A light thread waits on its own stack, so that its siblings can run.
 void on_nudge(int, siginfo_t*, void* data) {
   auto& context = *static_cast<ucontext_t*>(data);
   nudge_arrived();
@@ -60,8 +63,8 @@ void on_nudge(int, siginfo_t*, void* data) {
   spin::WaitProof proof;
   bool waits = false;
   if (!on_own_stack([&] { waits = find_wait(context, proof); }) || !waits) return;
+  if (is_light()) return return_into_yield(context);
   set_signal_mask_of(context);
-  if (let_light_sibling_run()) return;
   tell_of_spinner();
   DeferCancellation guard;
   yield_after(proof);
@@ -100,19 +103,18 @@ void nudges_start() {
   if (real_sigaction(kSignal, nullptr, &before) != 0 || !is_default(before)) return;
   struct sigaction action {};
   action.sa_sigaction = on_nudge;
-  // Not ONSTACK: handlers of the program that come while the thread waits would share an alternate
-  // stack with it, and strands of a light thread cannot be switched there. (Go, whose own stacks
-  // are too small, sets the flag for all handlers of others.)
-  action.sa_flags = SA_SIGINFO | SA_RESTART;
+  action.sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK;
   // All, the one of pthread_cancel among them.
   memcpy(&action.sa_mask, &os::kAllButTraps, sizeof os::kAllButTraps);
   if (real_sigaction(kSignal, &action, nullptr) != 0) return;
   taken.store(true, std::memory_order_release);
+  signal_stack_start();
   runtime_accept_nudges(kSignal);
 #endif
 }
 
 void nudges_after_fork() {
+  pooled_stacks_after_fork();
   own_stacks_after_fork();
   spin_sites_after_fork();
 }

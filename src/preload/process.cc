@@ -181,7 +181,7 @@ int start_process(const SegmentConfig& config) {
     cache_trim();
   });
   // libc asks the program's malloc for a thread's memory, which a handler may have interrupted.
-  keeper_set_permit([] { return !perhaps_in_handler(); });
+  keeper_set_permit([] { return !yields_where_interrupted() && !perhaps_in_handler(); });
   threads_start();
   follow_own_policy();
   pthread_atfork(fork_gate_close, fork_gate_open, after_fork_in_child);

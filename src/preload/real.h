@@ -139,7 +139,6 @@ ROOST_REAL_AS(pthread_setaffinity_np, int(pthread_t, size_t, const cpu_set_t*));
 ROOST_REAL_AS(pthread_getaffinity_np, int(pthread_t, size_t, cpu_set_t*));
 ROOST_REAL_AS(sysconf, long(int));
 ROOST_REAL_AS(prctl, int(int, unsigned long, unsigned long, unsigned long, unsigned long));
-ROOST_REAL(sigaltstack);
 ROOST_REAL_AS(setpriority, int(int, id_t, int));
 ROOST_REAL(nice);
 ROOST_REAL_AS(setfsuid, int(uid_t));

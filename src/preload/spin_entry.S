@@ -36,5 +36,21 @@ roost_spin_entry:
         .endr
         ret
         .size   roost_spin_entry, .-roost_spin_entry
+
+// Where a signal handler has an interrupted thread go on (return_into_yield): as from a stub of no
+// site, below the red zone, with the address to come back to on the stack.
+        .globl  roost_nudge_return
+        .hidden roost_nudge_return
+        .type   roost_nudge_return, @function
+roost_nudge_return:
+        pushfq
+        push    %rax
+        push    $0
+        call    roost_spin_entry
+        lea     8(%rsp), %rsp
+        pop     %rax
+        popfq
+        ret     $128
+        .size   roost_nudge_return, .-roost_nudge_return
 #endif
         .section .note.GNU-stack,"",@progbits

@@ -62,6 +62,7 @@ struct SpinFrame {
 };
 __attribute__((visibility("hidden"))) void roost_spin_entry();
 __attribute__((visibility("hidden"))) void roost_spin_pass(const SpinFrame*);
+__attribute__((visibility("hidden"))) void roost_nudge_return();
 }
 
 namespace {
@@ -81,6 +82,8 @@ std::atomic<std::uint32_t> passes{0};  // through stubs while threads were READY
 // Of the calling thread through stubs while none was, modulo 256: when it comes to 0, the thread
 // says that it spins.
 constinit thread_local std::uint8_t rounds __attribute__((tls_model("initial-exec"))) = 0;
+// Of the calling thread's light threads.
+constinit thread_local unsigned interrupted_yields = 0;
 // Of who looks, while it has `busy`.
 std::uint32_t seen_passes;
 Nanoseconds last_needed;
@@ -351,10 +354,32 @@ void put_back(spin::CodeWindow& code, std::uint64_t at, const void* now, const s
   }
 }
 
+void yield_where_interrupted() {
+  ++interrupted_yields;
+  if (!let_light_sibling_run()) {
+    tell_of_spinner();
+    DeferCancellation guard;
+    if (!yield_core()) give_way_to_those_at_large();
+  }
+  --interrupted_yields;
+}
+
 }  // namespace
+
+bool yields_where_interrupted() { return interrupted_yields != 0; }
+
+void return_into_yield(ucontext_t& interrupted) {
+  constexpr greg_t kRedZone = 128;
+  if (!stubs_can_save_registers()) return;
+  greg_t* registers = interrupted.uc_mcontext.gregs;
+  registers[REG_RSP] -= kRedZone + static_cast<greg_t>(sizeof(greg_t));
+  memcpy(reinterpret_cast<void*>(registers[REG_RSP]), &registers[REG_RIP], sizeof(greg_t));
+  registers[REG_RIP] = reinterpret_cast<greg_t>(&roost_nudge_return);
+}
 
 void roost_spin_pass(const SpinFrame* frame) {
   if (!can_park()) return;
+  if (!frame->site) return yield_where_interrupted();
   // One that is at large is to queue itself.
   bool queued = runtime_ledger().any_queued() || !has_core();
   if (queued || is_light())
@@ -449,6 +474,8 @@ bool rewrite_wait_loop(const spin::WaitProof&, const spin::CodeWindow&) { return
 bool shorten_counted_wait(const spin::CountedWait&, const spin::CodeWindow&) { return false; }
 bool is_shortened(std::uint64_t) { return false; }
 void undo_rewrites(spin::CodeWindow&) {}
+void return_into_yield(ucontext_t&) {}
+bool yields_where_interrupted() { return false; }
 void spin_sites_look() {}
 unsigned rewritten_loops() { return 0; }
 unsigned restored_loops() { return 0; }

@@ -6,6 +6,8 @@
 // the displacement of one backward branch (spin/detour.h).
 #pragma once
 
+#include <ucontext.h>
+
 #include "spin/counted_wait.h"
 #include "spin/wait_proof.h"
 
@@ -30,6 +32,13 @@ bool is_shortened(std::uint64_t comparison);
 // Gives the core away after a proof, and says for which words the caller waits if all are known.
 // The caller has deferred cancellation.
 void yield_after(const spin::WaitProof& proof);
+
+// In a signal handler that may run on an alternate stack: the interrupted thread, a light one that
+// waits, will yield where it was interrupted, on its own stack. Nothing if its registers cannot be
+// saved there.
+void return_into_yield(ucontext_t& interrupted);
+// Whether the calling thread was interrupted, and has gone on into such a yield.
+bool yields_where_interrupted();
 
 // Puts the program's own code back into a copy of it.
 void undo_rewrites(spin::CodeWindow& code);

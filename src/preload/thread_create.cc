@@ -16,6 +16,7 @@
 #include "preload/library_threads.h"
 #include "preload/process.h"
 #include "preload/realtime.h"
+#include "preload/signal_stack.h"
 #include "preload/thread_cache.h"
 #include "preload/thread_end.h"
 #include "preload/trap.h"
@@ -216,6 +217,7 @@ void* kernel_thread(void* data) {
     futexes_may_wait_unseen();
   }
   t->index = self.index;
+  signal_stack_start();
   set_signal_mask(t->inherited.signal_mask);
   trap_thread_starts();
   for (;;) {
@@ -390,6 +392,7 @@ void adopt_thread() {
     thread_started();
   }
   if (t) t->index = self.index;
+  signal_stack_start();
   trap_thread_starts();
 }
 

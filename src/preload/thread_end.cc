@@ -8,6 +8,7 @@
 
 #include "preload/affinity.h"
 #include "preload/library_threads.h"
+#include "preload/signal_stack.h"
 #include "preload/thread_cache.h"
 #include "preload/thread_create.h"
 #include "preload/trap.h"
@@ -174,6 +175,7 @@ void leave_for_good() {
   self.thread = nullptr;
   trap_thread_ends();
   if (self.record) thread_detach();
+  signal_stack_end();
   trace::thread_ends();
 }
 

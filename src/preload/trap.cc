@@ -222,7 +222,6 @@ void trap_before_thread() {
 void trap_after_fork() {
   setup_lock.reset();
   objects_after_fork();
-  go_calls_after_fork();
   trap_self.enabled = trap_self.counted = false;
   trapping_threads.store(0, std::memory_order_relaxed);
   trap_self.holds_sigsys = false;

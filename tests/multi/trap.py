@@ -219,3 +219,56 @@ def test_a_go_program_finds_all_cpus_and_so_do_those_it_executes(world: World):
     wanted = f"{cores_here()}\n".encode() * 2
     require(outcome.stdout == wanted, f"it printed {outcome.stdout!r}, not {wanted!r}")
     world.require_gone(instance)
+
+
+# The end of Go's Syscall6, called on a stack as small as a goroutine's.
+SMALL_STACK_CALLS = r"""
+#include <stdio.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+__asm__(".pushsection .note.go.buildid,\"a\",@note\n"
+        ".long 4, 4, 4\n"
+        ".asciz \"Go\"\n .byte 0\n .long 0\n"
+        ".popsection\n"
+        ".text\n"
+        "syscall6:\n"
+        " mov %rsi, %r10\n mov %rdi, %rdx\n mov %rcx, %rsi\n mov %rbx, %rdi\n syscall\n"
+        " cmp $0xfffffffffffff001, %rax\n ret\n"
+        ".globl on_small_stack\n"
+        "on_small_stack:\n"  // (number, a, b, c, stack)
+        " push %rbx\n push %rbp\n mov %rsp, %rbp\n mov %r8, %rsp\n"
+        " mov %rdi, %rax\n mov %rsi, %rbx\n mov %rcx, %rdi\n mov %rdx, %rcx\n"
+        " call syscall6\n"
+        " mov %rbp, %rsp\n pop %rbp\n pop %rbx\n ret\n");
+long on_small_stack(long number, long a, long b, long c, char* stack);
+
+int main(void) {
+  static char around[4096], untouched[3840];
+  memset(around, 'x', sizeof around);
+  memset(untouched, 'x', sizeof untouched);
+  int ends[2];
+  if (pipe(ends)) return 1;
+  for (int i = 0; i < 2000; ++i) {
+    char byte = (char)i, got = 0;
+    char* stack = around + sizeof around;
+    if (on_small_stack(SYS_write, ends[1], (long)&byte, 1, stack) != 1) return 2;
+    if (on_small_stack(SYS_read, ends[0], (long)&got, 1, stack) != 1 || got != byte) return 3;
+    if (on_small_stack(SYS_close, 999, 0, 0, stack) != -9) return 4;
+  }
+  return memcmp(around, untouched, sizeof untouched) ? 5 : 0;
+}
+"""
+
+
+def test_calls_of_go_need_no_trap(world: World):
+    if not kernel_dispatches(world):
+        raise Skip("this kernel does not dispatch system calls")
+    program = world.compile("small_stack", SMALL_STACK_CALLS)
+    instance = world.roost.new_instance("go")
+    outcome = world.run([program], instance, "--stats")
+    require_success(outcome, "small_stack")
+    trapped = int(re.search(rb"traps (\d+)", outcome.stderr).group(1))
+    require(trapped < 100, f"{trapped} of 6000 calls were trapped")
+    world.require_gone(instance)
