@@ -6,6 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#if __has_include(<valgrind/valgrind.h>)
+#include <valgrind/valgrind.h>
+#else
+#define RUNNING_ON_VALGRIND 0
+#endif
+
 #include "preload/affinity.h"
 #include "preload/blas.h"
 #include "preload/blas_calls.h"
@@ -35,6 +41,9 @@ namespace {
 
 pid_t own_pid;  // of the process that is attached; a vfork child shares this memory but not the pid
 bool report_stats;
+// The calling process is the child of a fork that has not returned in it. A lock of the program's
+// malloc may be held until it does.
+constinit bool begins_as_child = false;
 
 bool in_own_process() { return runtime_active() && os::getpid() == own_pid; }
 
@@ -53,16 +62,16 @@ void after_fork_in_child() {
   blas_after_fork();
   blas_calls_after_fork();
   errands_after_fork();
+  begins_as_child = true;
   runtime_after_fork();
   threads_after_fork();
+  begins_as_child = false;
 }
 
 // ThreadSanitizer has to see a lock before anybody else acts on it.
-void complain_of_thread_sanitizer() {
-  constexpr char kSaid[] =
-      "roost: a program built for ThreadSanitizer runs unmanaged; its races could not be told "
-      "from Roost's locks\n";
-  os::write(2, kSaid, sizeof kSaid - 1);
+template <std::size_t n>
+void complain(const char (&said)[n]) {
+  os::write(2, said, n - 1);
 }
 
 void complain(const char* instance, const char* why) {
@@ -73,9 +82,15 @@ void complain(const char* instance, const char* why) {
 }
 
 __attribute__((constructor(101))) void start(int, char**, char** environment) {
-  if (&__tsan_init) {
-    if (started_by_roost(environment)) complain_of_thread_sanitizer();
-    return;
+  if (&__tsan_init || RUNNING_ON_VALGRIND) {
+    if (!started_by_roost(environment)) return;
+    return &__tsan_init
+               ? complain(
+                     "roost: a program built for ThreadSanitizer runs unmanaged; its races could "
+                     "not be told from Roost's locks\n")
+               : complain(
+                     "roost: a program under Valgrind, which runs one thread at a time, runs "
+                     "unmanaged\n");
   }
   static constinit SegmentConfig config{};
   if (!program_has_libraries()) return;  // roost run has said so
@@ -181,7 +196,8 @@ int start_process(const SegmentConfig& config) {
     cache_trim();
   });
   // libc asks the program's malloc for a thread's memory, which a handler may have interrupted.
-  keeper_set_permit([] { return !yields_where_interrupted() && !perhaps_in_handler(); });
+  keeper_set_permit(
+      [] { return !begins_as_child && !yields_where_interrupted() && !perhaps_in_handler(); });
   threads_start();
   follow_own_policy();
   pthread_atfork(fork_gate_close, fork_gate_open, after_fork_in_child);
