@@ -176,6 +176,7 @@ inline void sleep_for(Nanoseconds ns) {
 // Not as libraries that are preloaded to pretend another user tell it (fakeroot(1)).
 inline uid_t effective_user() { return static_cast<uid_t>(raw_syscall(SYS_geteuid)); }
 inline int file_status(int fd, struct stat& status) {
+  status = {};
   return static_cast<int>(raw_syscall(SYS_fstat, fd, arg(&status)));
 }
 

@@ -18,60 +18,60 @@ constexpr int SS_AUTODISARM = static_cast<int>(1u << 31);  // linux/signal.h
 
 constexpr stack_t kNone = {.ss_sp = nullptr, .ss_flags = SS_DISABLE, .ss_size = 0};
 
-constinit thread_local char* own = nullptr;
+constinit thread_local char* lent = nullptr;
 constinit thread_local stack_t asked = kNone;
 
 long set(const stack_t* wanted, stack_t* before = nullptr) {
   return os::raw_syscall(SYS_sigaltstack, os::arg(wanted), os::arg(before));
 }
 
-stack_t own_stack() { return {.ss_sp = own, .ss_flags = 0, .ss_size = kPooledStackBytes}; }
+stack_t lent_stack() { return {.ss_sp = lent, .ss_flags = 0, .ss_size = kPooledStackBytes}; }
 
-long set_own() {
-  stack_t stack = own_stack();
+long set_lent() {
+  stack_t stack = lent_stack();
   return set(&stack);
 }
 
 long change(const stack_t& wanted) {
   if (wanted.ss_flags & SS_DISABLE) {
-    long error = set_own();
+    long error = set_lent();
     if (error == 0) asked = kNone;
     return error;
   }
   if (long error = set(&wanted)) return error;  // the kernel says whether it is a stack
   asked = wanted;
   bool replaced = wanted.ss_size < kLarge && !(wanted.ss_flags & SS_AUTODISARM);
-  return replaced ? set_own() : 0;
+  return replaced ? set_lent() : 0;
 }
 
 }  // namespace
 
 void signal_stack_start() {
   stack_t now;
-  if (own || !nudge_signal() || set(nullptr, &now) != 0) return;
-  if (!(now.ss_flags & SS_DISABLE) || !(own = take_pooled_stack())) return;
-  if (set_own() == 0) return;
-  give_pooled_stack(own);
-  own = nullptr;
+  if (lent || !nudge_signal() || set(nullptr, &now) != 0) return;
+  if (!(now.ss_flags & SS_DISABLE) || !(lent = take_pooled_stack())) return;
+  if (set_lent() == 0) return;
+  give_pooled_stack(lent);
+  lent = nullptr;
 }
 
 void signal_stack_end() {
-  if (!own || set(&asked) != 0) return;  // it may be at its end on it
-  give_pooled_stack(own);
-  own = nullptr;
+  if (!lent || set(&asked) != 0) return;  // it may be at its end on it
+  give_pooled_stack(lent);
+  lent = nullptr;
 }
 
 long program_sigaltstack(const stack_t* wanted, stack_t* before) {
   bool seen = (!wanted || readable(os::arg(wanted))) && (!before || readable(os::arg(before)));
   stack_t now;
-  if (!own || !seen || set(nullptr, &now) != 0) return set(wanted, before);
+  if (!lent || !seen || set(nullptr, &now) != 0) return set(wanted, before);
   int on_it = now.ss_flags & SS_ONSTACK;
-  if (now.ss_sp != own) {  // by an inline call
+  if (now.ss_sp != lent) {  // by an inline call
     asked = now;
     asked.ss_flags &= ~SS_ONSTACK;
   }
   // A handler that finds itself on Roost's is told so.
-  stack_t old = on_it && asked.ss_flags & SS_DISABLE ? own_stack() : asked;
+  stack_t old = on_it && asked.ss_flags & SS_DISABLE ? lent_stack() : asked;
   old.ss_flags |= on_it;
   long error = wanted ? change(*wanted) : 0;
   if (error == 0 && before) *before = old;
