@@ -19,7 +19,7 @@ std::string own_prefix() { return "roost-" + std::to_string(os::effective_user()
 
 // What segment_open would find only after it may open the file, which another user's it may not.
 int check_owner(const std::string& path) {
-  struct stat status;
+  struct stat status = {};
   long error = os::raw_syscall(SYS_newfstatat, AT_FDCWD, os::arg(path.c_str()), os::arg(&status),
                                AT_SYMLINK_NOFOLLOW);
   if (error) return static_cast<int>(error);

@@ -153,7 +153,7 @@ bool signal_blocked(pid_t pid, pid_t tid, int signal) {
 }
 
 std::uint64_t pid_namespace() {
-  struct stat status;
+  struct stat status = {};
   return raw_syscall(SYS_newfstatat, AT_FDCWD, arg("/proc/self/ns/pid"), arg(&status), 0) == 0
              ? status.st_ino
              : 0;

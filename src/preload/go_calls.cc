@@ -81,7 +81,7 @@ constexpr std::size_t kSearched = 2 << 20;
 std::atomic<bool> replaced{false};
 
 bool has_one_thread() {
-  struct stat status;
+  struct stat status = {};
   return os::raw_syscall(SYS_newfstatat, AT_FDCWD, os::arg("/proc/self/task"), os::arg(&status),
                          0) == 0 &&
          status.st_nlink == 3;  // itself, its parent, and one a thread

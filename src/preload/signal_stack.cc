@@ -47,7 +47,7 @@ long change(const stack_t& wanted) {
 }  // namespace
 
 void signal_stack_start() {
-  stack_t now;
+  stack_t now = {};
   if (lent || !nudge_signal() || set(nullptr, &now) != 0) return;
   if (!(now.ss_flags & SS_DISABLE) || !(lent = take_pooled_stack())) return;
   if (set_lent() == 0) return;
@@ -63,7 +63,7 @@ void signal_stack_end() {
 
 long program_sigaltstack(const stack_t* wanted, stack_t* before) {
   bool seen = (!wanted || readable(os::arg(wanted))) && (!before || readable(os::arg(before)));
-  stack_t now;
+  stack_t now = {};
   if (!lent || !seen || set(nullptr, &now) != 0) return set(wanted, before);
   int on_it = now.ss_flags & SS_ONSTACK;
   if (now.ss_sp != lent) {  // by an inline call
