@@ -231,6 +231,10 @@ inline bool has_value(std::uint64_t address, std::uint32_t value) {
                      arg(&nobody), value) == 0;
 }
 
+// How many threads of the process the kernel lists, by the links of /proc/self/task: itself, its
+// parent, and one each. 0 if /proc cannot say it.
+unsigned listed_threads();
+
 // Inode of the calling process's PID namespace (pid_namespaces(7)); 0 if /proc cannot say it.
 std::uint64_t pid_namespace();
 inline constexpr std::uint64_t kFirstPidNamespace = 0xeffffffc;  // PROC_PID_INIT_INO, proc_ns.h

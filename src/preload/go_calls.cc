@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 
 #include <atomic>
@@ -80,13 +79,6 @@ constexpr std::size_t kSearched = 2 << 20;
 
 std::atomic<bool> replaced{false};
 
-bool has_one_thread() {
-  struct stat status = {};
-  return os::raw_syscall(SYS_newfstatat, AT_FDCWD, os::arg("/proc/self/task"), os::arg(&status),
-                         0) == 0 &&
-         status.st_nlink == 3;  // itself, its parent, and one a thread
-}
-
 void assemble_stub(std::uint8_t* at, const Form& form, const std::uint8_t* found) {
   Assembler stub(at);
   for (unsigned i = form.at - form.moved; i < form.at; ++i) stub.code(found[i]);
@@ -101,12 +93,13 @@ void assemble_stub(std::uint8_t* at, const Form& form, const std::uint8_t* found
   stub.jump(reinterpret_cast<std::uint64_t>(found) + form.at + kSyscallBytes);
 }
 
-bool lead_to(const std::uint8_t* stub, const Form& form, const std::uint8_t* found) {
+bool lead_to(const std::uint8_t* stub, const Form& form, const std::uint8_t* found,
+             CodeWriter& writer) {
   std::uint8_t jump[5] = {0xe9};
   const std::uint8_t* from = found + form.at - form.moved;
   auto distance = static_cast<std::int32_t>(stub - (from + sizeof jump));
   memcpy(jump + 1, &distance, sizeof distance);
-  return write_unused_code(reinterpret_cast<std::uint64_t>(from), jump, sizeof jump);
+  return writer.write(reinterpret_cast<std::uint64_t>(from), jump, sizeof jump);
 }
 
 // By which the kernel changes or leaves the stack that it is called on.
@@ -142,7 +135,7 @@ const char* roost_go_call(SystemCall* call, const char* instruction) {
 
 void go_calls_start() {
   TextRange text;
-  if (!find_text(nullptr, text) || !has_one_thread()) return;
+  if (!find_text(nullptr, text) || os::listed_threads() != 1) return;
   std::uint8_t* stubs = allocate_code_page(text.start);
   if (!stubs) return;
   std::size_t size = text.length < kSearched ? text.length : kSearched;
@@ -155,11 +148,11 @@ void go_calls_start() {
     if (found[i]) assemble_stub(stubs + i * kStubBytes, form, found[i]);
   }
   if (!publish_code_page(stubs)) return free_code_page(stubs);
+  CodeWriter writer;
   for (unsigned i = 0; i < kCount; ++i) {
-    if (found[i] && lead_to(stubs + i * kStubBytes, kForms[i], found[i]))
+    if (found[i] && lead_to(stubs + i * kStubBytes, kForms[i], found[i], writer))
       replaced.store(true, std::memory_order_relaxed);
   }
-  go_calls_take_stack();
 }
 
 void go_calls_take_stack() {

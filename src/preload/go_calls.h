@@ -9,7 +9,7 @@
 
 namespace roost {
 
-// In the constructor of a Go program, once its first thread traps.
+// In the constructor of a Go program, before its first thread takes a stack.
 void go_calls_start();
 // For a thread that begins to trap; and one that traps no more and has ended.
 void go_calls_take_stack();

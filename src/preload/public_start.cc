@@ -4,7 +4,6 @@
 // reader of settings (preload/config.cc) and one set of defaults.
 #include <errno.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/text.h"
@@ -89,12 +88,6 @@ int errno_of(int error) {
   }
 }
 
-// A folder's links: itself, its parent, and one a thread.
-bool has_other_threads() {
-  struct stat status;
-  return stat("/proc/self/task", &status) == 0 && status.st_nlink > 3;
-}
-
 int start(const roost_config& wanted) {
   Request request;
   if (wanted.instance) request.add("ROOST_INSTANCE", wanted.instance);
@@ -116,7 +109,7 @@ int start(const roost_config& wanted) {
   }
   if (found != ConfigResult::managed) return -EINVAL;
   trap_configure(trap_wanted(room));
-  bool others = has_other_threads();
+  bool others = os::listed_threads() > 1;
   nudges_prepare(spin_mode_wanted(environ));
   if (int error = start_process(config)) return errno_of(error);
   nudges_start();
