@@ -22,7 +22,8 @@ namespace roost::os {
 // setuid() and its like have every thread do the same, and wait until it has (glibc's SIGSETXID).
 inline constexpr std::uint64_t kAllSignals = ~(1ull << (33 - 1));
 // Nor the one of trapped system calls, which the kernel does not let anybody block and make one.
-inline constexpr std::uint64_t kAllButTraps = kAllSignals & ~(1ull << (SIGSYS - 1));
+inline constexpr std::uint64_t kTraps = 1ull << (SIGSYS - 1);
+inline constexpr std::uint64_t kAllButTraps = kAllSignals & ~kTraps;
 
 inline constexpr int kSignals = 64;  // from 1 on
 

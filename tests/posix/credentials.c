@@ -2,6 +2,7 @@
 // all have, whether they run, wait or are new, and whoever else lives beside them.
 #include <pthread.h>
 #include <semaphore.h>
+#include <stdatomic.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -59,6 +60,24 @@ static void* create_and_set(void* unused) {
 CASE(threads_that_come_and_go_do_it_at_once) {
   pthread_t threads[4];
   for (int t = 0; t < 4; ++t) threads[t] = start(create_and_set, NULL);
+  for (int t = 0; t < 4; ++t) EXPECT_EQ(pthread_join(threads[t], NULL), 0);
+}
+
+static atomic_int go_on;
+
+static void* spin(void* unused) {
+  while (!go_on) {
+  }
+  return unused;
+}
+
+// Whoever spins is asked by a signal why; libc's comes between.
+CASE(threads_that_spin_do_it_and_spin_on) {
+  pthread_t threads[4];
+  go_on = 0;
+  for (int t = 0; t < 4; ++t) threads[t] = start(spin, NULL);
+  for (int i = 0; i < 50; ++i) set_ids();
+  go_on = 1;
   for (int t = 0; t < 4; ++t) EXPECT_EQ(pthread_join(threads[t], NULL), 0);
 }
 
