@@ -1,4 +1,4 @@
-// Model of the end of a keeper: one that wants to end, and two threads that come to need one.
+// Models of the end of a keeper: one that wants to end, and threads that come to need one.
 #include "sched/keeper_here.h"
 
 #include "check.h"
@@ -32,6 +32,36 @@ struct EndBesideNeed : rl::test_suite<EndBesideNeed, 3> {
   }
 };
 
+// A leader that wants to end, and threads of other processes that come to be at large: whoever is
+// at large is watched, by the leader or by a keeper of his own.
+struct EndOfLeader : rl::test_suite<EndOfLeader, 3> {
+  static constexpr std::uint32_t kLeader = 7;
+  World::atomic<std::uint32_t> word;
+  World::atomic<unsigned> at_large;
+  World::atomic<unsigned> keepers;
+  bool ended = false;
+
+  void before() {
+    word.store(kLeader, std::memory_order_relaxed);
+    at_large.store(0, std::memory_order_relaxed);
+    keepers.store(0, std::memory_order_relaxed);
+  }
+  void thread(unsigned index) {
+    LedBy<World> led_by(word);
+    if (index == 0) {
+      ended =
+          led_by.ends(kLeader, [this] { return at_large.load(std::memory_order_relaxed) != 0; });
+      return;
+    }
+    at_large.fetch_add(1, std::memory_order_relaxed);
+    if (!led_by.is_watched()) keepers.fetch_add(1, std::memory_order_relaxed);
+  }
+  void after() {
+    RL_ASSERT(!ended || keepers.load(std::memory_order_relaxed) == 2);
+    RL_ASSERT(LedBy<World>(word).is(ended ? 0 : kLeader));
+  }
+};
+
 }  // namespace
 }  // namespace roost::model
 
@@ -42,6 +72,11 @@ int main() {
   for (const char* function : {"is_to_start", "ends"}) {
     check.fails_without<EndBesideNeed>({Take::fence, "sched/keeper_here.h", function},
                                        rl::test_result_user_assert_failed, 100000);
+  }
+  check.holds<EndOfLeader>("a leader ends beside threads that come to be at large:", 100000);
+  for (const char* function : {"is_watched", "ends"}) {
+    check.fails_without<EndOfLeader>({Take::fence, "sched/keeper_here.h", function},
+                                     rl::test_result_user_assert_failed, 100000);
   }
   return check.result();
 }

@@ -19,7 +19,6 @@
 #include "preload/spin_site.h"
 #include "preload/stack_pool.h"
 #include "preload/wait_loads.h"
-#include "sched/keeper.h"
 #include "sched/runtime.h"
 #include "spin/interrupted.h"
 
@@ -57,8 +56,8 @@ void on_nudge(int, siginfo_t*, void* data) {
   auto& context = *static_cast<ucontext_t*>(data);
   nudge_arrived();
   // A thread that was made to share its core before the signal reached it queues for one: it would
-  // else spin beside the others for good. (Not where a keeper would have to be started for that.)
-  if (!can_park() || !(has_core() || keeper_started())) return;
+  // else spin beside the others for good.
+  if (!can_park()) return;
   if (in_light_runtime(static_cast<std::uint64_t>(context.uc_mcontext.gregs[REG_RIP]))) return;
   spin::WaitProof proof;
   bool waits = false;

@@ -311,7 +311,7 @@ int create_thread(pthread_t* handle, const pthread_attr_t* attr, void* (*start)(
   if (!in_managed_process() || inside_roost())
     return real::pthread_create(handle, attr, start, argument);
   resolve_libc_functions();
-  if (!runtime_restricted()) keeper_ensure();
+  if (!runtime_restricted()) keeper_start();
   trap_before_thread();
   blas_before_thread();
   Attributes attributes = read_attributes(attr);

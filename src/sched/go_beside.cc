@@ -48,7 +48,7 @@ bool go_beside() {
   self.loose = self.beside = true;
   ++self.record->counters.beside;
   trace::record({.kind = trace::Kind::beside});
-  keeper_ensure();  // [keeper-1]
+  keeper_start_unless_led();
   return true;
 }
 

@@ -100,10 +100,10 @@ int sleep_on_both(const ThreadRecord<RealWorld>& record, std::uint32_t word, Out
 }
 
 // Sleeps on the record of the caller, which is READY or may be made READY by another thread, in a
-// process that can have no keeper.
+// process that has no keeper: as long as it has no other thread, it looks at the instance itself
+// if nobody else does.
 void await_grant_unwatched(const ThreadRecord<RealWorld>& record, std::uint32_t word) {
-  constexpr Nanoseconds kLook = 20'000'000;
-  timespec until = os::to_timespec(os::now() + kLook);
+  timespec until = os::to_timespec(os::now() + keeper_next_look());
   int slept = os::futex_wait(&record.state, word, os::FutexScope::shared, &until, false);
   State now = state_of(record.state.load(std::memory_order_relaxed));
   if (slept == -ETIMEDOUT && now == State::ready) keeper_look_instead();
@@ -148,14 +148,10 @@ CoreIndex current_core() {
   return last;
 }
 
-// The caller, READY, asks for a core. Whoever has to wait makes sure that somebody watches.
+// The caller, READY, asks for a core.
 void make_self_ready() {
-  {
-    CriticalInCall critical;
-    runtime_ledger().make_ready(self.index);
-  }
-  if (state_of(self.record->state.load(std::memory_order_relaxed)) != State::running)
-    keeper_ensure();  // [keeper-1]
+  CriticalInCall critical;
+  runtime_ledger().make_ready(self.index);
 }
 
 void pin_self(CoreIndex core) {

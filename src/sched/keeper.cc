@@ -31,7 +31,8 @@ std::atomic<bool> end_wanted{false};
 std::atomic<bool> ending{false};  // a keeper that has given up may still look at the segment
 void (*chore)() = [] {};
 bool (*may_start)() = [] { return true; };
-constinit std::atomic<bool> looks{false};  // a thread in the keeper's place
+constinit std::atomic<bool> looks{false};                   // a thread in the keeper's place
+constinit std::atomic<Nanoseconds> looks_again{kBusyTick};  // so long after its last look
 
 // The leader's memory between looks.
 constinit Watchdog watchdog{};
@@ -231,16 +232,21 @@ void begin_to_watch(Segment& s) {
   });
 }
 
-// Or run without a core, and may come to wait by spinning.
-bool own_threads_wait() {
+// Of any process: who waits for a core looks at the instance himself, but only from time to time,
+// and who runs without one may come to wait by spinning.
+bool threads_are_to_be_watched() {
   return any_thread(*segment, [](ThreadIndex, const ThreadRecord<RealWorld>& record) {
     std::uint32_t word = record.state.load(std::memory_order_seq_cst);
-    return (state_of(word) == State::ready || is_at_large(word)) && record.process == process;
+    return state_of(word) == State::ready || is_at_large(word);
   });
 }
 
-// Whether this keeper is to end: its process has had no thread but one for a while, which waits for
-// nothing. It is then, to others and to the kernel, what it was before. [keeper-1]
+// In the word that says who leads.
+std::uint32_t own_name() { return process + 1u; }
+LedBy<RealWorld> led_by() { return LedBy<RealWorld>(segment->header->led_by); }
+
+// Whether this keeper is to end: its process has had no thread but one for a while, and it does not
+// lead those that need it. It is then, to others and to the kernel, what it was before. [keeper-1]
 bool is_superfluous() {
   constexpr Nanoseconds kAWhile = 1'000'000'000;
   static Nanoseconds since;
@@ -248,8 +254,9 @@ bool is_superfluous() {
   // Without any thread of its own, the process would last as long as its keeper.
   bool wanted = end_wanted.load(std::memory_order_relaxed) || runtime_thread_count() == 0;
   Nanoseconds now = os::now();
-  // One that leads serves others, too, if it may. Whoever waits has a keeper of his own.
-  if (!is_single() || (!wanted && runtime_ledger().any_queued())) {
+  bool leads = led_by().is(own_name());
+  auto serves_others = [&] { return !wanted && threads_are_to_be_watched(); };
+  if (!is_single() || (leads && serves_others())) {
     since = 0;
     return false;
   }
@@ -257,13 +264,17 @@ bool is_superfluous() {
   if (!wanted && now - since < kAWhile) return false;
   since = 0;
   ending.store(true, std::memory_order_relaxed);
-  if (here.ends([&] { return !is_single() || own_threads_wait(); })) return true;
+  if (led_by().ends(own_name(), serves_others)) {
+    if (here.ends([&] { return !is_single(); })) return true;
+    if (leads) led_by().set(own_name());
+  }
   ending.store(false, std::memory_order_release);
   return false;
 }
 
 // Until this keeper is to end.
 void lead() {
+  led_by().set(own_name());
   begin_to_watch(*segment);
   for (;;) {
     segment->header->leader_ticks.fetch_add(1, std::memory_order_relaxed);
@@ -366,19 +377,38 @@ void keeper_after_fork() {
   ending.store(false, std::memory_order_relaxed);
 }
 
-void keeper_ensure() {
+void keeper_start() {
   if (!here.is_to_start()) return;
   if (runtime_thread_count() <= 1 && !may_start()) return here.failed_to_start();
   if (!start_helper(keeper_main)) here.failed_to_start();
 }
 
+void keeper_start_unless_led() {
+  if (!led_by().is_watched()) keeper_start();
+}
+
+Nanoseconds keeper_next_look() {
+  return led_by().anybody() ? kQuietTick : looks_again.load(std::memory_order_relaxed);
+}
+
+void keeper_leaves() {
+  if (!led_by().is(own_name())) return;
+  led_by().ends(own_name(), [] { return false; });
+  Hands hands(*segment);
+  for_each_thread(*segment, [&](ThreadIndex thread, const ThreadRecord<RealWorld>&) {
+    if (hands.is_at_large(thread)) hands.ask_at_large(thread);
+  });
+}
+
 void keeper_set_permit(bool (*permit)()) { may_start = permit; }
 
 void keeper_look_instead() {
-  keeper_ensure();
+  if (runtime_thread_count() > 1) keeper_start();
   if (keeper_started()) return;
+  constexpr Nanoseconds kDeathTick = 20'000'000;  // asking whether a process lives takes 10 us
   static std::uint32_t tick_before;
   static bool watches;  // since its last look, and nobody else
+  static Nanoseconds judged;
   if (looks.exchange(true, std::memory_order_acquire)) return;
   auto& ticks = segment->header->leader_ticks;
   std::uint32_t tick = ticks.load(std::memory_order_relaxed);
@@ -390,10 +420,15 @@ void keeper_look_instead() {
     bool leads = take_lead(0);
     if (leads || ticks.compare_exchange_strong(tick, tick + 1, std::memory_order_relaxed)) {
       if (leads) tick = ticks.fetch_add(1, std::memory_order_relaxed);
+      if (leads) led_by().set(0);
       if (!goes_on) begin_to_watch(*segment);
-      for (ProcessIndex i = 0; leads && i < segment->header->n_processes; ++i)
+      Nanoseconds now = os::now();
+      bool judges = leads && now - judged >= kDeathTick;
+      for (ProcessIndex i = 0; judges && i < segment->header->n_processes; ++i)
         if (i != process) judge_process(*segment, i);
+      if (judges) judged = now;
       watch_cores(*segment);
+      looks_again.store(watchdog.next_tick(true), std::memory_order_relaxed);
       ++tick;
     } else {
       watches = false;
@@ -401,7 +436,9 @@ void keeper_look_instead() {
     if (leads) libc_threads.mutex_unlock(&segment->header->leader);
   }
   tick_before = tick;
+  bool to_lead = watches && at_large.any();
   looks.store(false, std::memory_order_release);
+  if (to_lead) keeper_start_unless_led();
 }
 
 bool start_helper(void* (*run)(void*)) {

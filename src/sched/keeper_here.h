@@ -1,4 +1,4 @@
-// Whether a process has a keeper, which ends when the process does not need one any more.
+// Whether a process has a keeper, and the instance a leader; both end when nobody needs them.
 #pragma once
 
 #include <atomic>
@@ -6,7 +6,7 @@
 
 namespace roost {
 
-// A template over a World, so that models/keeper_here.cc can check it.
+// Templates over a World, so that models/keeper_here.cc can check them.
 template <class W>
 class KeeperHere {
  public:
@@ -35,6 +35,41 @@ class KeeperHere {
 
  private:
   typename W::template atomic<std::uint32_t> started_{0};
+};
+
+// Whose keeper leads, as a word in the segment has it. It may name one that was killed, until the
+// next leader: who relies on it then is watched only once somebody waits for a core.
+template <class W>
+class LedBy {
+ public:
+  explicit LedBy(typename W::template atomic<std::uint32_t>& word) : word_(word) {}
+
+  // By who holds the leader's lock; 0 for one that watches now and then.
+  void set(std::uint32_t leader) { word_.store(leader, std::memory_order_relaxed); }
+  bool anybody() const { return !is(0); }
+  bool is(std::uint32_t leader) const { return word_.load(std::memory_order_relaxed) == leader; }
+
+  // [keeper-2] After the caller has come to be at large, or has found somebody to be. False: it
+  // starts a keeper.
+  bool is_watched() const {
+    W::fence();
+    return anybody();
+  }
+
+  // [keeper-2] By the leader; needed() looks for threads that are to be watched. True: it is none
+  // any more, and may end.
+  template <class Needed>
+  bool ends(std::uint32_t leader, Needed&& needed) {
+    if (!is(leader)) return true;
+    set(0);
+    W::fence();
+    if (!needed()) return true;
+    set(leader);
+    return false;
+  }
+
+ private:
+  typename W::template atomic<std::uint32_t>& word_;
 };
 
 }  // namespace roost

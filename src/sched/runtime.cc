@@ -135,7 +135,7 @@ void disown_earlier_image() {
       continue;
     slot.state.compare_exchange_strong(word, with_process_state(word, ProcessState::dead),
                                        std::memory_order_acq_rel);
-    keeper_ensure();
+    keeper_start();
   }
 }
 
@@ -338,6 +338,7 @@ void runtime_stop() {
       segment.processes[process].threads.load(std::memory_order_relaxed) <= (self.record ? 1u : 0u);
   if (self.record) thread_detach();
   active = false;
+  keeper_leaves();
   // If other threads are left they run until the kernel ends them; a keeper then takes back what
   // they hold.
   segment_detach(segment, process, alone ? ProcessState::free : ProcessState::exiting);
@@ -347,7 +348,7 @@ bool thread_attach() {
   if (!active || restricted || self.record) return self.record != nullptr;
   ThreadIndex index = segment_take_thread(segment, process);
   if (index == kNoThread) return false;
-  if (runtime_thread_count() > 1) keeper_ensure();  // [keeper-1]
+  if (runtime_thread_count() > 1) keeper_start();  // [keeper-1]
   ThreadRecord<RealWorld>& record = segment.threads[index];
   self.tid = os::gettid();
   record.tid.store(self.tid, std::memory_order_relaxed);

@@ -11,7 +11,7 @@
 namespace roost {
 
 inline constexpr std::uint64_t kMagic = 0x31305453'4f4f5200ull;  // "\0ROOST01"
-inline constexpr std::uint32_t kAbiVersion = 5;
+inline constexpr std::uint32_t kAbiVersion = 6;
 inline constexpr unsigned kMaxParameters = 16;
 inline constexpr unsigned kInstanceNameBytes = 64;
 inline constexpr unsigned kPolicyNameBytes = 32;
@@ -50,10 +50,11 @@ struct SegmentHeader {
   // Held by the keeper that watches the instance; robust, so the kernel hands it on.
   alignas(kCoreStride) pthread_mutex_t leader;
   std::atomic<std::uint32_t> leader_ticks;  // moves as long as somebody watches
-  std::atomic<std::uint32_t> leave_loops;   // by request: wait loops stay as the programs have them
-  std::atomic<std::uint64_t> crowded_ns;    // when somebody who watches last saw READY threads
-  std::atomic<std::uint32_t> waits_found;   // threads that were asked, and waited by spinning
-  std::atomic<std::uint32_t> at_large;      // that use the CPU without a core (sched/at_large.h)
+  std::atomic<std::uint32_t> led_by;  // the process whose keeper leads, plus 1; 0: none, [keeper-2]
+  std::atomic<std::uint32_t> leave_loops;  // by request: wait loops stay as the programs have them
+  std::atomic<std::uint64_t> crowded_ns;   // when somebody who watches last saw READY threads
+  std::atomic<std::uint32_t> waits_found;  // threads that were asked, and waited by spinning
+  std::atomic<std::uint32_t> at_large;     // that use the CPU without a core (sched/at_large.h)
   std::uint64_t leader_words[6];
 
   alignas(kCoreStride) std::atomic<std::uint32_t> thread_hint;  // where to look for a free record

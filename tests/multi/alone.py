@@ -1,0 +1,37 @@
+"""Processes with one thread stay so while they wait for cores: fork servers with a sandbox, unshare(2)
+and Python's fork ask for that."""
+
+import os
+
+from world import BOUND, World, require, require_soon, require_success
+
+ALONE = b"1 threads, its child 1\n"
+
+
+def run_beside_each_other(world: World, instance: str, *options: str) -> list[bytes]:
+    """What four single-threaded programs on one core say of their threads."""
+    command = world.program("alone", 300)
+    running = [world.start(command, instance, "--cores", "1", *options) for _ in range(4)]
+    said = []
+    for process in running:
+        outcome = process.wait(BOUND)
+        require_success(outcome, "alone")
+        said.append(outcome.stdout)
+    return said
+
+
+def test_where_all_have_one_thread(world: World):
+    """Nor does anybody run beside the owner of the core, whom a keeper would have to watch."""
+    instance = world.roost.new_instance("alone")
+    said = run_beside_each_other(world, instance, "--set", "beside=0ms")
+    require(all(text == ALONE for text in said), f"they said {said}")
+    world.require_gone(instance)
+
+
+def test_beside_a_program_with_threads(world: World):
+    instance = world.roost.new_instance("alone")
+    leader = world.start(world.program("sync_mix", 2, 1_000_000), instance, "--cores", "1")
+    require_soon(lambda: len(os.listdir(f"/proc/{leader.pid}/task")) > 2, "its keeper runs")
+    said = run_beside_each_other(world, instance)
+    require(all(text == ALONE for text in said), f"they said {said}")
+    leader.end()

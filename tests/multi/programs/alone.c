@@ -1,0 +1,47 @@
+// A process with one thread works and waits in turn for `rounds` rounds, and looks each time
+// whether it is the only thread that the kernel knows of this process. Then does a forked child.
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+static long threads(void) {
+  struct stat status;
+  if (stat("/proc/self/task", &status) != 0) exit(2);
+  return (long)status.st_nlink - 2;
+}
+
+static void work(long microseconds) {
+  struct timespec begin, now;
+  clock_gettime(CLOCK_MONOTONIC, &begin);
+  do {
+    clock_gettime(CLOCK_MONOTONIC, &now);
+  } while ((now.tv_sec - begin.tv_sec) * 1000000 + (now.tv_nsec - begin.tv_nsec) / 1000 <
+           microseconds);
+}
+
+static long most_threads(long rounds) {
+  long most = 0;
+  for (long i = 0; i < rounds; ++i) {
+    work(500);
+    usleep(10);
+    long n = threads();
+    if (n > most) most = n;
+  }
+  return most;
+}
+
+int main(int count, char** words) {
+  long rounds = count > 1 ? atol(words[1]) : 100;
+  long most = most_threads(rounds);
+  pid_t child = fork();
+  if (child == 0) _exit(most_threads(rounds / 10 + 1) > 1);
+  int status;
+  if (waitpid(child, &status, 0) != child) return 2;
+  printf("%ld threads, its child %s\n", most, status == 0 ? "1" : "more");
+  return 0;
+}
