@@ -22,6 +22,7 @@
 #include "preload/in_handler.h"
 #include "preload/libc_calls.h"
 #include "preload/nudge.h"
+#include "preload/python_gil.h"
 #include "preload/rank.h"
 #include "preload/spin_site.h"
 #include "preload/stats.h"
@@ -113,6 +114,7 @@ __attribute__((constructor(101))) void start(int, char**, char** environment) {
     return;
   }
   lead_libc_calls();
+  lead_python_calls();
   inherit_affinity_hint(environment);
   nudges_start();
   blas_calls_look_at_objects(true);

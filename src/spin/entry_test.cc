@@ -50,6 +50,18 @@ TEST(EntryTest, with_an_immediate_behind_the_displacement) {
   EXPECT_EQ(displacement_at(moved.code + 6), 0x12345678);
 }
 
+TEST(EntryTest, calls_for_thread_local_variables_may_follow) {
+  // push %rbp; push %rbx; sub $0x8,%rsp; data16 lea 0(%rip),%rdi; data16 data16 rex.W call; ret
+  Code code = {0x55, 0x53, 0x48, 0x83, 0xec, 0x08, 0x66, 0x48, 0x8d, 0x3d, 0, 0, 0, 0};
+  MovedEntry moved;
+  for (std::uint8_t byte : {0x66, 0x66, 0x48, 0xe8, 0, 0, 0, 0, 0xc3}) code.push_back(byte);
+  EXPECT_TRUE(move_to(code, moved));
+  EXPECT_EQ(moved.room, 6u);
+  code[16] = 0x90;  // without REX.W the call is of two or of four bytes
+  code.erase(code.begin() + 16);
+  EXPECT_FALSE(move_to(code, moved));
+}
+
 TEST(EntryTest, conditional_jumps_lead_where_they_did) {
   // test %rdi,%rdi; jle +0x20; 32 no-ops; ret
   Code code = {0x48, 0x85, 0xff, 0x7e, 0x20};

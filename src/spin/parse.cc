@@ -295,8 +295,9 @@ bool parse(const std::uint8_t* bytes, std::size_t size, Form& form) {
   read_prefixes(in, form);
   Follows follows = read_opcode(in, form);
   if (follows == kInvalid || in.failed()) return false;
-  // Processors disagree on the length of these.
-  if (follows == kOffset32 && form.operand_size) return false;
+  // Processors disagree on the length of these, unless REX.W makes the prefix void, as in calls of
+  // __tls_get_addr, which are padded so.
+  if (follows == kOffset32 && form.operand_size && !(form.rex & 8)) return false;
   if (follows == kOperand || follows == kOperand8 || follows == kOperandFull)
     read_operand(in, form);
   form.immediate_bytes = immediate_bytes(form, follows);

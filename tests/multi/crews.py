@@ -1,5 +1,5 @@
 """Threads that a library makes for one of its calls, run as light threads: by a library that passes
-for BLIS."""
+for BLIS. And members of OpenMP regions that call Python."""
 
 import re
 
@@ -44,3 +44,14 @@ def test_other_libraries_threads_are_threads(world: World):
 
 def test_with_the_programs_own_openmp_they_are_threads(world: World):
     require(call(world, 2, 4, 20, options=("--omp", "host")) > 2 + 1 + 2, "they were light")
+
+
+@cases("1", "2")
+def test_members_that_call_python_share_none_of_what_it_knows_of_a_thread(world: World, cores: str):
+    """PyGILState_Ensure() finds a thread's state in thread-specific data, which members have in common
+    that run on one OS thread."""
+    instance = world.roost.new_instance("crews")
+    outcome = world.run(world.openmp_program("regions_with_gil", 100), instance, "--cores", cores)
+    require_success(outcome, "regions_with_gil")
+    require(outcome.stdout == b"1600 calls, 0 mixed\n", f"it printed {outcome.stdout!r}")
+    world.require_gone(instance)
