@@ -16,6 +16,7 @@
 #include "sched/runtime.h"
 #include "sched/runtime_os.h"
 #include "spin/detour.h"
+#include "spin/saved_call.h"
 
 namespace roost {
 
@@ -35,7 +36,6 @@ void yield_after(const spin::WaitProof& proof) {
 }  // namespace roost
 
 #if defined(__x86_64__)
-#include <cpuid.h>
 
 namespace roost {
 
@@ -52,7 +52,7 @@ struct Site {
 };
 
 extern "C" {
-// What roost_spin_entry (preload/spin_entry.S) and the stub have pushed.
+// What roost_spin_entry (spin/saved_call.h) and the stub have pushed.
 struct SpinFrame {
   std::uint64_t r15, r14, r13, r12, r11, r10, r9, r8, rdi, rsi, rbp, rbx, rdx, rcx;
   std::uint64_t return_address;
@@ -90,18 +90,6 @@ Nanoseconds last_needed;
 
 // Stubs need XSAVE. Asked when a loop is found: in a virtual machine the instruction that tells
 // takes longer than all else that is asked at a process's start.
-bool stubs_can_save_registers() {
-  static constinit std::atomic<int> known{0};
-  int answer = known.load(std::memory_order_relaxed);
-  if (answer == 0) {
-    unsigned a, b, c, d;
-    constexpr unsigned kSystemUsesXsave = 1u << 27;
-    answer = __get_cpuid(1, &a, &b, &c, &d) && c & kSystemUsesXsave ? 1 : -1;
-    known.store(answer, std::memory_order_relaxed);
-  }
-  return answer > 0;
-}
-
 Site* find_site(std::uint64_t branch) {
   for (unsigned i = 0; i < n_sites.load(std::memory_order_acquire); ++i) {
     if (sites[i].branch == branch) return &sites[i];
@@ -289,7 +277,7 @@ bool shorten(const spin::CountedWait& wait, const spin::CodeWindow& code) {
 // Lets one at a time change code; says false where another is at it.
 template <class Change>
 bool alone(Change&& change) {
-  if (!stubs_can_save_registers() || loops_are_left() ||
+  if (!spin::can_save_registers() || loops_are_left() ||
       busy.exchange(true, std::memory_order_acquire))
     return false;
   bool done = change();
@@ -369,12 +357,7 @@ void yield_where_interrupted() {
 bool yields_where_interrupted() { return interrupted_yields != 0; }
 
 void return_into_yield(ucontext_t& interrupted) {
-  constexpr greg_t kRedZone = 128;
-  if (!stubs_can_save_registers()) return;
-  greg_t* registers = interrupted.uc_mcontext.gregs;
-  registers[REG_RSP] -= kRedZone + static_cast<greg_t>(sizeof(greg_t));
-  memcpy(reinterpret_cast<void*>(registers[REG_RSP]), &registers[REG_RIP], sizeof(greg_t));
-  registers[REG_RIP] = reinterpret_cast<greg_t>(&roost_nudge_return);
+  if (spin::can_save_registers()) spin::go_on_by(&roost_nudge_return, interrupted);
 }
 
 void roost_spin_pass(const SpinFrame* frame) {

@@ -7,8 +7,16 @@
 #include <cerrno>
 
 #include "spin/interrupted.h"
+#include "spin/saved_call.h"
 #include "ult/host.h"
 #include "ult/kernel.h"
+
+#if defined(__x86_64__)
+extern "C" {
+__attribute__((visibility("hidden"))) void roost_ult_interrupted();
+__attribute__((visibility("hidden"))) void roost_ult_yield();
+}
+#endif
 
 namespace roost::ult {
 namespace {
@@ -61,18 +69,27 @@ bool spins(const spin::Registers& registers) {
          spin::prove_wait(registers, code, read_carefully, kMaxSteps).waits;
 }
 
+// Whether the handler runs on an alternate stack that may be too small for a proof.
+bool on_small_stack(const ucontext_t& interrupted) {
+  constexpr std::size_t kEnough = 32 << 10;
+  return !(interrupted.uc_stack.ss_flags & SS_DISABLE) && interrupted.uc_stack.ss_size < kEnough;
+}
+
+// On an alternate stack, where there is one: the strand's stack pointer may lie in data with which
+// it computes (preload/signal_stack.h). If it waits, it is on a stack, and goes on by the detour.
 void on_interrupt(int, siginfo_t*, void* context) {
   Carrier* own = here.carrier;
   if (!own) return;
   own->interrupted = true;
   if (own->in_runtime || !own->current->inside) return;
+  auto& interrupted = *static_cast<ucontext_t*>(context);
   kernel::KeepErrno keep;
-  spin::Registers registers = spin::registers_of(*static_cast<ucontext_t*>(context));
-  if (host::is_own_code(registers.instruction_pointer)) return;
+  spin::Registers registers = spin::registers_of(interrupted);
+  if (host::is_own_code(registers.instruction_pointer) || on_small_stack(interrupted)) return;
   if (!in_system_call(registers) && !spins(registers)) return;
   // The next time each member gets a thread of its own.
   own->current->inside->blocks.store(true, std::memory_order_relaxed);
-  light_event(ROOST_LIGHT_YIELDS);
+  if (spin::can_save_registers()) spin::go_on_by(&roost_ult_interrupted, interrupted);
 }
 
 bool is_ours() {
@@ -99,10 +116,13 @@ void interrupts_start() {
   if (before.sa_flags & SA_SIGINFO || before.sa_handler != SIG_DFL) return;
   struct sigaction ours = {};
   ours.sa_sigaction = on_interrupt;
-  // NODEFER: siblings run with the signal mask as the program set it. Not ONSTACK: each strand is
-  // interrupted on its own stack.
-  ours.sa_flags = SA_SIGINFO | SA_RESTART | SA_NODEFER;
+  ours.sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK;
   sigaction(kSignal, &ours, nullptr);
+}
+
+extern "C" void roost_ult_yield() {
+  kernel::KeepErrno keep;
+  light_event(ROOST_LIGHT_YIELDS);
 }
 
 bool interrupt_running(const Carrier& carrier) {

@@ -1,0 +1,38 @@
+// Calls from the midst of a program's code, with every register saved (x86-64): from a rewritten
+// loop, or where a signal handler has an interrupted thread go on.
+#pragma once
+
+#if defined(__x86_64__)
+#include <cpuid.h>
+#include <string.h>
+#include <ucontext.h>
+
+#include <atomic>
+
+namespace roost::spin {
+
+// Whether the system uses XSAVE, by which vector and x87 registers are saved.
+inline bool can_save_registers() {
+  static constinit std::atomic<int> known{0};
+  int answer = known.load(std::memory_order_relaxed);
+  if (answer == 0) {
+    unsigned a, b, c, d;
+    constexpr unsigned kSystemUsesXsave = 1u << 27;
+    answer = __get_cpuid(1, &a, &b, &c, &d) && c & kSystemUsesXsave ? 1 : -1;
+    known.store(answer, std::memory_order_relaxed);
+  }
+  return answer > 0;
+}
+
+// By a signal handler: the thread goes on at `detour`, one of ROOST_DETOUR's, and then where it was
+// interrupted. Its stack pointer must be on a stack.
+inline void go_on_by(void (*detour)(), ucontext_t& interrupted) {
+  constexpr greg_t kRedZone = 128;
+  greg_t* registers = interrupted.uc_mcontext.gregs;
+  registers[REG_RSP] -= kRedZone + static_cast<greg_t>(sizeof(greg_t));
+  memcpy(reinterpret_cast<void*>(registers[REG_RSP]), &registers[REG_RIP], sizeof(greg_t));
+  registers[REG_RIP] = reinterpret_cast<greg_t>(detour);
+}
+
+}  // namespace roost::spin
+#endif
