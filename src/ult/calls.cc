@@ -6,6 +6,8 @@ namespace roost::ult {
 namespace {
 
 bool take_from(Carrier& owner, const Batch* under, Call& call) {
+  Batch* overdue = owner.overdue.load(std::memory_order_acquire);
+  if (__builtin_expect(overdue != nullptr, 0) && take_of(*overdue, under, call)) return true;
   if (!owner.n_open.load(std::memory_order_relaxed)) return false;
   // The innermost first: it ends soonest, and who waits for it goes on.
   for (unsigned i = kOpenBatches; i-- > 0;) {
@@ -15,12 +17,15 @@ bool take_from(Carrier& owner, const Batch* under, Call& call) {
   return false;
 }
 
+bool is_open(const Batch* batch, const Batch* under) {
+  return batch && batch->tickets.left() && may_begin(under, *batch);
+}
+
 bool anything_open(const Carrier& owner, const Batch* under) {
+  if (is_open(owner.overdue.load(std::memory_order_acquire), under)) return true;
   if (!owner.n_open.load(std::memory_order_relaxed)) return false;
-  for (const std::atomic<Batch*>& slot : owner.open) {
-    Batch* batch = slot.load(std::memory_order_acquire);
-    if (batch && batch->tickets.left() && may_begin(under, *batch)) return true;
-  }
+  for (const std::atomic<Batch*>& slot : owner.open)
+    if (is_open(slot.load(std::memory_order_acquire), under)) return true;
   return false;
 }
 

@@ -147,6 +147,9 @@ struct alignas(kCoreStride) Carrier {
   // What it shows to others.
   alignas(kCoreStride) std::atomic<Batch*> open[kOpenBatches] = {};
   std::atomic<unsigned> n_open{0};
+  // One of those around its running strand that was not shown, and whose calls others are to begin
+  // after all: set and cleared by the watch.
+  std::atomic<Batch*> overdue{nullptr};
 
   // Its own.
   alignas(kCoreStride) Strand* current = nullptr;

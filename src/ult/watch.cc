@@ -38,11 +38,11 @@ struct Seen {
 };
 Seen seen[kMaxWatched];
 
-// Calls that nobody has begun, of the batch or of those around it.
-bool calls_are_open(const Batch* batch) {
-  for (; batch; batch = batch->parent.load(std::memory_order_relaxed))
-    if (batch->tickets.left()) return true;
-  return false;
+// The batch, or one of those around it, that has calls which nobody has begun; null if there is
+// none.
+const Batch* with_open_calls(const Batch* batch) {
+  while (batch && !batch->tickets.left()) batch = batch->parent.load(std::memory_order_relaxed);
+  return batch;
 }
 
 // In a call that does not let siblings run. Seen at several looks: to the kernel, who waits for a
@@ -53,6 +53,17 @@ bool sleeps_long(const Carrier& carrier, Seen& it, Nanoseconds now) {
                 kernel::is_asleep(tid_of(carrier));
   it.asleep_looks = asleep ? it.asleep_looks + 1 : 0;
   return it.asleep_looks >= kAsleepLooks && now - it.at >= kAsleep;
+}
+
+// Lets any carrier begin the batch's calls. (It may have ended, and be open again: then it is shown
+// for no good reason, which does no harm.)
+void show_overdue(Carrier& carrier, const Batch* batch) {
+  carrier.overdue.store(const_cast<Batch*>(batch), std::memory_order_release);
+}
+
+void hide_overdue(Carrier& carrier) {
+  Batch* batch = carrier.overdue.load(std::memory_order_relaxed);
+  if (batch && !batch->tickets.left()) show_overdue(carrier, nullptr);
 }
 
 // It finds a call by itself, if not the one that is needed here.
@@ -103,6 +114,7 @@ Found look() {
   Nanoseconds now = kernel::now();
   for (unsigned i = 0; i < n && i < kMaxWatched; ++i) {
     Carrier& carrier = *carrier_at(i);
+    hide_overdue(carrier);
     const Batch* inside = carrier.inside.load(std::memory_order_acquire);  // [watch-2]
     if (!inside) continue;
     found.any = true;
@@ -122,15 +134,17 @@ Found look() {
     if (host::with_roost() && spent >= it.ask_at) {
       ask_less_often(it, spent);
       // It has computed for a while: it is hardly about to begin a call.
-      if (spent < kHopeless || keeps_others(carrier, *inside) || calls_are_open(inside))
+      if (spent < kHopeless || keeps_others(carrier, *inside) || with_open_calls(inside))
         host::suspect_sharing(carrier.thread.load(std::memory_order_relaxed));
     }
     if (spent >= kSuspicious && spent < kHopeless) continue;
-    if (!calls_are_open(inside)) continue;
+    const Batch* open = with_open_calls(inside);
+    if (!open) continue;
     // Computing for long, or spinning where asking has not helped: that looks the same.
     bool busy = spent >= kHopeless;
     if (!busy && !sleeps_long(carrier, it, now)) continue;
     if (!busy) inside->blocks.store(true, std::memory_order_relaxed);
+    show_overdue(carrier, open);
     wake_or_add_worker();
     it = {steps, used, now, used, now, kSuspicious, 0};
   }

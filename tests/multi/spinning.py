@@ -4,7 +4,7 @@ import os
 import platform
 import re
 
-from world import Skip, World, cases, require, require_soon, require_success
+from world import BOUND, Skip, World, cases, require, require_soon, require_success
 
 
 def loops_rewritten(stderr: bytes) -> int:
@@ -189,4 +189,17 @@ def test_loops_may_be_restored_and_rewritten_all_the_time(world: World):
     both[1].say("e")
     for phases in both:
         require_success(phases.running.wait(60), "spin_phases")
+    world.require_gone(instance)
+
+
+@cases("2", "4")
+def test_regions_end_whose_first_member_polls_unseen(world: World, threads: str):
+    """Two programs at once: their regions are begun by who waits in them, since cores are scarce."""
+    instance = world.roost.new_instance("polling")
+    command = world.openmp_program("regions_that_poll", 40, threads)
+    running = [world.start(command, instance) for _ in range(2)]
+    for process in running:
+        outcome = process.wait(BOUND)
+        require_success(outcome, "regions_that_poll")
+        require(outcome.stdout == b"40 regions\n", f"it printed {outcome.stdout!r}")
     world.require_gone(instance)
