@@ -116,6 +116,7 @@ void nudges_start() {
 
 void nudges_after_fork() {
   pooled_stacks_after_fork();
+  signal_stacks_after_fork();
   own_stacks_after_fork();
   spin_sites_after_fork();
 }

@@ -1,7 +1,11 @@
 // What the program believes of its alternate stack, and what is in force.
 #include "preload/signal_stack.h"
 
+#include <algorithm>
+#include <iterator>
+
 #include "os/sys.h"
+#include "preload/lock.h"
 #include "preload/nudge.h"
 #include "preload/stack_pool.h"
 #include "preload/trap_signals.h"
@@ -17,6 +21,41 @@ constexpr int SS_AUTODISARM = static_cast<int>(1u << 31);  // linux/signal.h
 #endif
 
 constexpr stack_t kNone = {.ss_sp = nullptr, .ss_flags = SS_DISABLE, .ss_size = 0};
+
+// Stacks of the program's that are in force, each for one thread: programs give one to many, as
+// only a fatal signal will come there (varnishd), or so they believe.
+struct InForce {
+  std::uint64_t begin, end;
+  int tid;  // 0: none
+};
+constinit InForce in_force[256] = {};
+constinit Lock in_force_lock;
+
+// Whether the stack is the calling thread's alone from now on; not if there is no room to note it.
+bool claim(const stack_t& stack) {
+  std::uint64_t begin = os::arg(stack.ss_sp), end = begin + stack.ss_size;
+  int tid = os::gettid();
+  LockGuard guard(in_force_lock);
+  InForce* free = nullptr;
+  for (InForce& it : in_force) {
+    if (it.tid == 0 || it.tid == tid) {
+      it.tid = 0;
+      free = &it;
+    } else if (it.begin < end && begin < it.end) {
+      return false;
+    }
+  }
+  if (!free) return false;
+  *free = {begin, end, tid};
+  return true;
+}
+
+void give_up_claim() {
+  int tid = os::gettid();
+  LockGuard guard(in_force_lock);
+  for (InForce& it : in_force)
+    if (it.tid == tid) it.tid = 0;
+}
 
 constinit thread_local char* lent = nullptr;
 constinit thread_local stack_t asked = kNone;
@@ -40,8 +79,8 @@ long change(const stack_t& wanted) {
   }
   if (long error = set(&wanted)) return error;  // the kernel says whether it is a stack
   asked = wanted;
-  bool replaced = wanted.ss_size < kLarge && !(wanted.ss_flags & SS_AUTODISARM);
-  return replaced ? set_lent() : 0;
+  if (wanted.ss_flags & SS_AUTODISARM) return 0;
+  return wanted.ss_size < kLarge || !claim(wanted) ? set_lent() : 0;
 }
 
 }  // namespace
@@ -57,8 +96,16 @@ void signal_stack_start() {
 
 void signal_stack_end() {
   if (!lent || set(&asked) != 0) return;  // it may be at its end on it
+  give_up_claim();
   give_pooled_stack(lent);
   lent = nullptr;
+}
+
+void signal_stacks_after_fork() {
+  in_force_lock.reset();
+  std::fill(std::begin(in_force), std::end(in_force), InForce{});
+  stack_t now = {};
+  if (lent && set(nullptr, &now) == 0 && now.ss_sp != lent) claim(now);
 }
 
 long program_sigaltstack(const stack_t* wanted, stack_t* before) {

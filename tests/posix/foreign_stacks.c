@@ -39,6 +39,30 @@ CASE(data_below_the_stack_pointer_is_left_alone) {
 }
 #endif
 
+// As varnishd's threads have one in common, for the handler of a fatal signal.
+static void* share_stack(void* common) {
+  stack_t stack = {.ss_sp = common, .ss_size = BYTES}, now;
+  EXPECT_EQ(sigaltstack(&stack, NULL), 0);
+  unsigned long a = 1, b = 2, c = 3, d = 4, rounds = 100000000;
+#if defined(__x86_64__)
+  __asm__ volatile("1: inc %0\n inc %1\n inc %2\n inc %3\n dec %4\n jnz 1b\n"
+                   : "+r"(a), "+r"(b), "+r"(c), "+r"(d), "+r"(rounds)
+                   :
+                   : "cc");
+  EXPECT(a == 100000001 && b == 100000002 && c == 100000003 && d == 100000004 && rounds == 0);
+#endif
+  EXPECT_EQ(sigaltstack(NULL, &now), 0);
+  EXPECT(now.ss_sp == common && now.ss_size == BYTES && now.ss_flags == 0);
+  return NULL;
+}
+CASE(threads_that_set_the_same_stack_do_not_meet_there) {
+  static char common[BYTES];
+  pthread_t threads[THREADS];
+  for (int i = 0; i < THREADS; ++i)
+    EXPECT_EQ(pthread_create(&threads[i], NULL, share_stack, common), 0);
+  for (int i = 0; i < THREADS; ++i) EXPECT_EQ(pthread_join(threads[i], NULL), 0);
+}
+
 static stack_t now_set(void) {
   stack_t now;
   EXPECT_EQ(sigaltstack(NULL, &now), 0);
