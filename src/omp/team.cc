@@ -12,6 +12,7 @@
 #include "omp/threadprivate.h"
 #include "omp/threads_clause.h"
 #include "ult/kernel.h"
+#include "ult/python.h"
 #include "ult/spin_lock.h"
 #include "ult/watch.h"
 
@@ -443,6 +444,7 @@ Team& begin_region(const Region& region) {
       send_members(team, after_unseen);
     }
     if (team.n_sent + 1 < size) {
+      ult::look_for_python();
       team.light.store(true, std::memory_order_relaxed);
       team.share_among(size, team.n_sent + 1);
       team.tickets.open(team.n_sent + 1, size);

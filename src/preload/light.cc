@@ -17,7 +17,6 @@
 namespace roost {
 
 constinit thread_local struct roost_light own_light = {};
-constinit thread_local AsOsThread as_os_thread = {};
 
 namespace {
 
@@ -154,15 +153,6 @@ int suspect(roost_thread thread, bool sharing) {
 }
 
 }  // namespace
-
-void begin_as_os_thread() {
-  if (own_light.flag && as_os_thread.depth == 0) as_os_thread.self = own_light.self;
-  if (own_light.flag && as_os_thread.self == own_light.self) ++as_os_thread.depth;
-}
-
-void end_as_os_thread() {
-  if (counts_as_os_thread()) --as_os_thread.depth;
-}
 
 bool let_light_sibling_run(std::uint64_t at) {
   if (!is_light()) return false;

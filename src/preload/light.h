@@ -14,23 +14,7 @@ namespace roost {
 // (spin_site.cc).
 extern constinit thread_local struct roost_light own_light
     __attribute__((tls_model("initial-exec"), visibility("hidden")));
-
-// The light thread of this OS thread that counts as an OS thread, so often begun.
-struct AsOsThread {
-  const void* self;
-  unsigned depth;
-};
-extern constinit thread_local AsOsThread as_os_thread
-    __attribute__((tls_model("initial-exec"), visibility("hidden")));
-// By a light thread whose siblings must not run on its OS thread, and for which waits are those of
-// the OS thread therefore; what its runtime makes it wait for excepted. Nothing for another thread.
-void begin_as_os_thread();
-void end_as_os_thread();
-
-inline bool counts_as_os_thread() {
-  return __builtin_expect(as_os_thread.depth, 0) && as_os_thread.self == own_light.self;
-}
-inline bool is_light() { return __builtin_expect(own_light.flag, 0) && !counts_as_os_thread(); }
+inline bool is_light() { return __builtin_expect(own_light.flag, 0); }
 inline bool has_light_siblings() { return __builtin_expect(own_light.flag == 2, 0); }
 
 // Tells one wait of a light thread from the next: the place of its loop, and its registers there.

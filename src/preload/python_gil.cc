@@ -1,42 +1,43 @@
-// https://docs.python.org/3/c-api/init.html, "Non-Python created threads": what natural threads
-// call around a callback, be they members of an OpenMP region (Cython's prange, SWIG's directors).
+// From Python 3.13 on, who takes the interpreter's lock must not find that its OS thread has it.
 #include "preload/python_gil.h"
 
 #include <dlfcn.h>
 
+#include "os/sys.h"
 #include "preload/entry_patch.h"
 #include "preload/light.h"
 
 namespace roost {
 namespace {
 
-enum { kEnsure, kRelease, kLed };
-constinit EntryPatch led[kLed] = {};
+using StateOfThread = void*();
+constinit StateOfThread* attached = nullptr;  // who has the lock, if it is of this OS thread
+constinit EntryPatch led = {};
 
-template <class Function>
-Function* behind(int which) {
-  return reinterpret_cast<Function*>(const_cast<void*>(led[which].behind));
+void let_siblings_run_for(Nanoseconds time) {
+  Deadline deadline{os::to_timespec(os::now() + time), false};
+  LightWait wait(&deadline);
+  while (!wait.timed_out())
+    if (!wait.let_siblings_run()) wait.park(false);
 }
 
-int ensure() {
-  begin_as_os_thread();
-  return behind<int()>(kEnsure)();
-}
-
-void release(int state) {
-  behind<void(int)>(kRelease)(state);
-  end_as_os_thread();
+void restore_thread(void* state) {
+  constexpr Nanoseconds kMoment = 50'000;
+  while (is_light() && can_park() && attached()) let_siblings_run_for(kMoment);
+  reinterpret_cast<void (*)(void*)>(const_cast<void*>(led.behind))(state);
 }
 
 }  // namespace
 
 void lead_python_calls() {
-  const void* functions[kLed] = {dlsym(RTLD_DEFAULT, "PyGILState_Ensure"),
-                                 dlsym(RTLD_DEFAULT, "PyGILState_Release")};
-  if (!functions[kEnsure] || !functions[kRelease]) return;
-  led[kEnsure] = {functions[kEnsure], reinterpret_cast<const void*>(&ensure)};
-  led[kRelease] = {functions[kRelease], reinterpret_cast<const void*>(&release)};
-  patch_entries(led, kLed);
+  constexpr unsigned long kSince = 0x030d0000;
+  auto* version = static_cast<const unsigned long*>(dlsym(RTLD_DEFAULT, "Py_Version"));
+  if (!version || *version < kSince) return;
+  attached = reinterpret_cast<StateOfThread*>(dlsym(RTLD_DEFAULT, "PyThreadState_GetUnchecked"));
+  const void* restore = dlsym(RTLD_DEFAULT, "PyEval_RestoreThread");
+  if (!attached || !restore) return;
+  led = {restore, reinterpret_cast<const void*>(&restore_thread)};
+  patch_entries(&led, 1);
 }
 
 }  // namespace roost

@@ -3,9 +3,9 @@
 
 namespace roost {
 
-// Before the process has a second thread. From then on a light thread between PyGILState_Ensure()
-// and PyGILState_Release() counts as an OS thread (is_light()): what Python knows of it is in
-// thread-specific data, its siblings' as well, so none of them may run in between.
+// Before the process has a second thread. From then on PyEval_RestoreThread(), called by a light
+// thread, waits until none of its siblings on its OS thread has the lock: Python would end the
+// process. (Whose states are whose: ult/python.h.)
 void lead_python_calls();
 
 }  // namespace roost

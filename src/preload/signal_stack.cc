@@ -9,6 +9,7 @@
 #include "preload/nudge.h"
 #include "preload/stack_pool.h"
 #include "preload/trap_signals.h"
+#include "sched/self.h"
 
 namespace roost {
 namespace {
@@ -72,14 +73,14 @@ long set_lent() {
 }
 
 long change(const stack_t& wanted) {
-  if (wanted.ss_flags & SS_DISABLE) {
-    long error = set_lent();
-    if (error == 0) asked = kNone;
-    return error;
-  }
-  if (long error = set(&wanted)) return error;  // the kernel says whether it is a stack
-  asked = wanted;
-  if (wanted.ss_flags & SS_AUTODISARM) return 0;
+  bool none = wanted.ss_flags & SS_DISABLE;
+  // The kernel says whether it is a stack. Meanwhile the signal is blocked: the stack may be
+  // another thread's as well.
+  NoSignals while_in_doubt;
+  if (long error = none ? set_lent() : set(&wanted)) return error;
+  asked = none ? kNone : wanted;
+  give_up_claim();
+  if (none || wanted.ss_flags & SS_AUTODISARM) return 0;
   return wanted.ss_size < kLarge || !claim(wanted) ? set_lent() : 0;
 }
 
@@ -95,8 +96,9 @@ void signal_stack_start() {
 }
 
 void signal_stack_end() {
-  if (!lent || set(&asked) != 0) return;  // it may be at its end on it
+  if (!lent) return;
   give_up_claim();
+  if (set(&asked) != 0) return;  // it may be at its end on it
   give_pooled_stack(lent);
   lent = nullptr;
 }

@@ -102,11 +102,15 @@ int sleep_on_both(const ThreadRecord<RealWorld>& record, std::uint32_t word, Out
 // Sleeps on the record of the caller, which is READY or may be made READY by another thread, in a
 // process that has no keeper: as long as it has no other thread, it looks at the instance itself
 // if nobody else does.
-void await_grant_unwatched(const ThreadRecord<RealWorld>& record, std::uint32_t word) {
-  timespec until = os::to_timespec(os::now() + keeper_next_look());
+// `look`: when that is, 0 at first. Signals may come more often.
+void await_grant_unwatched(const ThreadRecord<RealWorld>& record, std::uint32_t word,
+                           Nanoseconds& look) {
+  if (!look) look = os::now() + keeper_next_look();
+  timespec until = os::to_timespec(look);
   int slept = os::futex_wait(&record.state, word, os::FutexScope::shared, &until, false);
-  State now = state_of(record.state.load(std::memory_order_relaxed));
-  if (slept == -ETIMEDOUT && now == State::ready) keeper_look_instead();
+  if (slept == 0 || (slept != -ETIMEDOUT && os::now() < look)) return;
+  look = 0;
+  if (state_of(record.state.load(std::memory_order_relaxed)) == State::ready) keeper_look_instead();
 }
 
 // Waits for a grant in the run queue of the CPU on which it stands, where that has paid of late.
@@ -162,6 +166,7 @@ void pin_self(CoreIndex core) {
 Park wait_for_grant(const Deadline* deadline, bool interruptible, OutsideWord* outside) {
   ThreadRecord<RealWorld>& record = *self.record;
   Park result = Park::woken;
+  Nanoseconds look = 0;
   spin_on_idle_core();
   // A deadline, a signal or the outside word would not end a turn in the run queue.
   bool ends_early = deadline || interruptible || outside;
@@ -183,7 +188,7 @@ Park wait_for_grant(const Deadline* deadline, bool interruptible, OutsideWord* o
     bool for_ever = !deadline && !interruptible && !outside;
     if (__builtin_expect(!keeper_started(), 0) &&
         (state_of(word) == State::ready || (for_ever && runtime_thread_count() > 1))) {
-      await_grant_unwatched(record, word);
+      await_grant_unwatched(record, word, look);
       continue;
     }
     bool on_both = outside && state_of(word) == State::blocked;

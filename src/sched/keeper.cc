@@ -124,9 +124,8 @@ void judge_process(Segment& s, ProcessIndex index) {
   std::uint32_t word = slot.state.load(std::memory_order_acquire);
   ProcessState state = process_state(word);
   if (!is_taken(state)) return;
-  if (state != ProcessState::dead &&
-      (os::process_alive(slot.pid, slot.start_time) || !declare_dead(s, slot, word)))
-    return;
+  bool lives = os::process_alive(slot.pid, slot.start_time) && !image_replaced(slot);
+  if (state != ProcessState::dead && (lives || !declare_dead(s, slot, word))) return;
   keeper_reclaim(s, index);
 }
 
@@ -232,12 +231,12 @@ void begin_to_watch(Segment& s) {
   });
 }
 
-// Of any process: who waits for a core looks at the instance himself, but only from time to time,
-// and who runs without one may come to wait by spinning.
+// Of any process: who runs without a core, and may come to wait by spinning. (Who sleeps will not;
+// who is READY looks at the instance himself.)
 bool threads_are_to_be_watched() {
-  return any_thread(*segment, [](ThreadIndex, const ThreadRecord<RealWorld>& record) {
-    std::uint32_t word = record.state.load(std::memory_order_seq_cst);
-    return state_of(word) == State::ready || is_at_large(word);
+  Hands hands(*segment);
+  return any_thread(*segment, [&](ThreadIndex thread, const ThreadRecord<RealWorld>&) {
+    return hands.is_at_large(thread) && hands.uses_cpu(thread);
   });
 }
 
@@ -256,7 +255,7 @@ bool is_superfluous() {
   Nanoseconds now = os::now();
   bool leads = led_by().is(own_name());
   auto serves_others = [&] { return !wanted && threads_are_to_be_watched(); };
-  if (!is_single() || (leads && serves_others())) {
+  if (!is_single() || (leads && !wanted && at_large.running() > 0)) {
     since = 0;
     return false;
   }
@@ -265,7 +264,9 @@ bool is_superfluous() {
   since = 0;
   ending.store(true, std::memory_order_relaxed);
   if (led_by().ends(own_name(), serves_others)) {
-    if (here.ends([&] { return !is_single(); })) return true;
+    // Whoever has come to be at large since then found this keeper started.
+    auto needed = [&] { return !is_single() || (!led_by().anybody() && serves_others()); };
+    if (here.ends(needed)) return true;
     if (leads) led_by().set(own_name());
   }
   ending.store(false, std::memory_order_release);
@@ -436,7 +437,7 @@ void keeper_look_instead() {
     if (leads) libc_threads.mutex_unlock(&segment->header->leader);
   }
   tick_before = tick;
-  bool to_lead = watches && at_large.any();
+  bool to_lead = watches && at_large.running() > 0;
   looks.store(false, std::memory_order_release);
   if (to_lead) keeper_start_unless_led();
 }

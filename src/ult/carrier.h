@@ -35,11 +35,14 @@ struct Exceptions {
   unsigned uncaught = 0;
 };
 
+inline constexpr unsigned kPythonKeys = 4;
+
 struct Strand {
   void* stack_pointer = nullptr;  // while it is suspended
   Carrier* carrier = nullptr;
-  Exceptions exceptions;   // while it is suspended
-  Strand* next = nullptr;  // in a queue: a strand is in one at a time
+  Exceptions exceptions;           // while it is suspended
+  void* python[kPythonKeys] = {};  // likewise (ult/python.h)
+  Strand* next = nullptr;          // in a queue: a strand is in one at a time
   Strand* next_spare = nullptr;
   bool free = false;  // it has no call; may be in a queue all the same [signal-2]
   // It is in `woken` or among the ready ones, or about to be. Waits nest on a strand (a task

@@ -35,3 +35,13 @@ def test_beside_a_program_with_threads(world: World):
     said = run_beside_each_other(world, instance)
     require(all(text == ALONE for text in said), f"they said {said}")
     leader.end()
+
+
+def test_one_that_gets_signals_all_the_time_has_its_turn(world: World):
+    """Beside one that never stops computing, whom nobody else makes share the core."""
+    instance = world.roost.new_instance("alone")
+    options = ("--cores", "1", "--set", "beside=0ms")
+    hog = world.start(world.program("victim", 1, 0), instance, *options)
+    require_soon(lambda: hog.wrote(b"spinning"), "it computes")
+    outcome = world.run(world.program("alone", 20, "ticks"), instance, *options)
+    require_success(outcome, "alone")
