@@ -32,22 +32,21 @@ struct InForce {
 constinit InForce in_force[256] = {};
 constinit Lock in_force_lock;
 
-// Whether the stack is the calling thread's alone from now on; not if there is no room to note it.
+// By a thread that has no claim: whether the stack is its alone from now on; not if there is no
+// room to note it.
 bool claim(const stack_t& stack) {
   std::uint64_t begin = os::arg(stack.ss_sp), end = begin + stack.ss_size;
-  int tid = os::gettid();
   LockGuard guard(in_force_lock);
   InForce* free = nullptr;
   for (InForce& it : in_force) {
-    if (it.tid == 0 || it.tid == tid) {
-      it.tid = 0;
+    if (it.tid == 0) {
       free = &it;
     } else if (it.begin < end && begin < it.end) {
       return false;
     }
   }
   if (!free) return false;
-  *free = {begin, end, tid};
+  *free = {begin, end, os::gettid()};
   return true;
 }
 

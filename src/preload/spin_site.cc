@@ -52,7 +52,7 @@ struct Site {
 };
 
 extern "C" {
-// What roost_spin_entry (spin/saved_call.h) and the stub have pushed.
+// What roost_spin_entry (spin/saved_call.inc) and the stub have pushed.
 struct SpinFrame {
   std::uint64_t r15, r14, r13, r12, r11, r10, r9, r8, rdi, rsi, rbp, rbx, rdx, rcx;
   std::uint64_t return_address;
@@ -88,8 +88,6 @@ constinit thread_local unsigned interrupted_yields = 0;
 std::uint32_t seen_passes;
 Nanoseconds last_needed;
 
-// Stubs need XSAVE. Asked when a loop is found: in a virtual machine the instruction that tells
-// takes longer than all else that is asked at a process's start.
 Site* find_site(std::uint64_t branch) {
   for (unsigned i = 0; i < n_sites.load(std::memory_order_acquire); ++i) {
     if (sites[i].branch == branch) return &sites[i];

@@ -14,7 +14,7 @@
 namespace roost {
 namespace {
 
-constexpr std::uint64_t kSigsys = 1ull << (SIGSYS - 1);
+constexpr std::uint64_t kSigsys = os::kTraps;
 
 using os::KernelAction;
 constexpr std::uintptr_t kDefault = 0, kIgnore = 1;

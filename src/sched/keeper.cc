@@ -420,8 +420,10 @@ void keeper_look_instead() {
     // Who has the lock may be stopped: then what died remains to be cleaned up after.
     bool leads = take_lead(0);
     if (leads || ticks.compare_exchange_strong(tick, tick + 1, std::memory_order_relaxed)) {
-      if (leads) tick = ticks.fetch_add(1, std::memory_order_relaxed);
-      if (leads) led_by().set(0);
+      if (leads) {
+        tick = ticks.fetch_add(1, std::memory_order_relaxed);
+        led_by().set(0);
+      }
       if (!goes_on) begin_to_watch(*segment);
       Nanoseconds now = os::now();
       bool judges = leads && now - judged >= kDeathTick;

@@ -11,7 +11,9 @@
 
 namespace roost::spin {
 
-// Whether the system uses XSAVE, by which vector and x87 registers are saved.
+// Whether the system uses XSAVE, by which vector and x87 registers are saved. Asked when it is
+// needed: in a virtual machine the instruction that tells takes longer than all else that is asked
+// at a process's start.
 inline bool can_save_registers() {
   static constinit std::atomic<int> known{0};
   int answer = known.load(std::memory_order_relaxed);
