@@ -6,6 +6,7 @@
 #include <atomic>
 
 #include "os/sys.h"
+#include "spin/other_stack.h"
 
 namespace roost {
 namespace {
@@ -23,31 +24,12 @@ unsigned take_stack() {
   return kStacks;
 }
 
-void call_on(Stack& stack, void (*function)(void*), void* data) {
-#if defined(__x86_64__)
-  char* top = stack.bytes + sizeof stack.bytes;
-  asm volatile(
-      "mov %%rsp, %%rbx\n\t"
-      "mov %[top], %%rsp\n\t"
-      "call *%[function]\n\t"
-      "mov %%rbx, %%rsp"
-      : "+D"(data)
-      : [top] "r"(top), [function] "r"(function)
-      : "rbx", "rax", "rcx", "rdx", "rsi", "r8", "r9", "r10", "r11", "cc", "memory", "xmm0", "xmm1",
-        "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", "xmm10", "xmm11", "xmm12",
-        "xmm13", "xmm14", "xmm15");
-#else
-  static_cast<void>(stack);
-  function(data);
-#endif
-}
-
 }  // namespace
 
 bool call_on_own_stack(void (*function)(void*), void* data) {
   unsigned taken = take_stack();
   if (taken == kStacks) return false;
-  call_on(stacks[taken], function, data);
+  spin::call_on_stack(stacks[taken].bytes + sizeof stacks[taken].bytes, function, data);
   in_use[taken].store(false, std::memory_order_release);
   return true;
 }

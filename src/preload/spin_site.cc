@@ -355,7 +355,8 @@ void yield_where_interrupted() {
 bool yields_where_interrupted() { return interrupted_yields != 0; }
 
 void return_into_yield(ucontext_t& interrupted) {
-  if (spin::can_save_registers()) spin::go_on_by(&roost_nudge_return, interrupted);
+  if (spin::on_alternate_stack(interrupted) || !spin::can_save_registers()) return;
+  spin::go_on_by(&roost_nudge_return, interrupted);
 }
 
 void roost_spin_pass(const SpinFrame* frame) {

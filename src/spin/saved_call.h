@@ -26,10 +26,18 @@ inline bool can_save_registers() {
   return answer > 0;
 }
 
+// What lies below the stack pointer and is in use all the same.
+inline constexpr greg_t kRedZone = 128;
+
+// Whether the interrupted thread was in a handler on its alternate signal stack.
+inline bool on_alternate_stack(const ucontext_t& interrupted) {
+  return interrupted.uc_stack.ss_flags & SS_ONSTACK;
+}
+
 // By a signal handler: the thread goes on at `detour`, one of ROOST_DETOUR's, and then where it was
-// interrupted. Its stack pointer must be on a stack.
+// interrupted. Its stack pointer must be on a stack, and not on the alternate one if the detour may
+// lead to another: the next signal would begin where this one's handler is.
 inline void go_on_by(void (*detour)(), ucontext_t& interrupted) {
-  constexpr greg_t kRedZone = 128;
   greg_t* registers = interrupted.uc_mcontext.gregs;
   registers[REG_RSP] -= kRedZone + static_cast<greg_t>(sizeof(greg_t));
   memcpy(reinterpret_cast<void*>(registers[REG_RSP]), &registers[REG_RIP], sizeof(greg_t));

@@ -2,14 +2,18 @@
 #include "ult/interrupt.h"
 
 #include <signal.h>
+#include <string.h>
 #include <sys/syscall.h>
 
 #include <cerrno>
 
 #include "spin/interrupted.h"
+#include "spin/other_stack.h"
 #include "spin/saved_call.h"
 #include "ult/host.h"
 #include "ult/kernel.h"
+#include "ult/overflow.h"
+#include "ult/sanitizer.h"
 
 #if defined(__x86_64__)
 extern "C" {
@@ -69,14 +73,20 @@ bool spins(const spin::Registers& registers) {
          spin::prove_wait(registers, code, read_carefully, kMaxSteps).waits;
 }
 
-// Whether the handler runs on an alternate stack that may be too small for a proof.
-bool on_small_stack(const ucontext_t& interrupted) {
-  constexpr std::size_t kEnough = 32 << 10;
-  return !(interrupted.uc_stack.ss_flags & SS_DISABLE) && interrupted.uc_stack.ss_size < kEnough;
+// The handler may be on an alternate stack of the program's that is too small for a proof, or on
+// none.
+bool waits(Carrier& own, const spin::Registers& registers) {
+  if (in_system_call(registers)) return true;
+  if (on_alternate_stack(own)) return spins(registers);
+  bool found = false;
+  if (own.alternate.low) spin::on_stack(own.alternate.top(), [&] { found = spins(registers); });
+  return found;
 }
 
-// On an alternate stack, where there is one: the strand's stack pointer may lie in data with which
-// it computes (preload/signal_stack.h). If it waits, it is on a stack, and goes on by the detour.
+// With all signals blocked, and on an alternate stack, where there is one: the strand's stack
+// pointer may lie in data with which it computes (preload/signal_stack.h). If it waits, it is on a
+// stack, and goes on by the detour; but not if that is the alternate one: the next signal, in a
+// sibling, would begin there, too.
 void on_interrupt(int, siginfo_t*, void* context) {
   Carrier* own = here.carrier;
   if (!own) return;
@@ -85,11 +95,14 @@ void on_interrupt(int, siginfo_t*, void* context) {
   auto& interrupted = *static_cast<ucontext_t*>(context);
   kernel::KeepErrno keep;
   spin::Registers registers = spin::registers_of(interrupted);
-  if (host::is_own_code(registers.instruction_pointer) || on_small_stack(interrupted)) return;
-  if (!in_system_call(registers) && !spins(registers)) return;
+  if (host::is_own_code(registers.instruction_pointer)) return;
+  if (spin::on_alternate_stack(interrupted) || !waits(*own, registers)) return;
   // The next time each member gets a thread of its own.
   own->current->inside->blocks.store(true, std::memory_order_relaxed);
-  if (spin::can_save_registers()) spin::go_on_by(&roost_ult_interrupted, interrupted);
+  if (!spin::can_save_registers()) return;
+  introduce_below(static_cast<std::uintptr_t>(interrupted.uc_mcontext.gregs[REG_RSP]),
+                  spin::kRedZone);
+  spin::go_on_by(&roost_ult_interrupted, interrupted);
 }
 
 bool is_ours() {
@@ -117,6 +130,10 @@ void interrupts_start() {
   struct sigaction ours = {};
   ours.sa_sigaction = on_interrupt;
   ours.sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK;
+  // All, those of pthread_cancel and setuid among them (see preload/nudge.cc), but not SIGSYS,
+  // which a filter of the program's may have for its system calls.
+  memset(&ours.sa_mask, 0xff, sizeof ours.sa_mask);
+  sigdelset(&ours.sa_mask, SIGSYS);
   sigaction(kSignal, &ours, nullptr);
 }
 

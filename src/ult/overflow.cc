@@ -75,10 +75,10 @@ void install() {
 void watch_for_overflow(Carrier& own) {
   own.watched_for_overflow = true;
   install();
-  stack_t now = {};
-  if (sigaltstack(nullptr, &now) != 0 || !(now.ss_flags & SS_DISABLE)) return;
   if (!own.alternate.low) own.alternate = map_stack(kAlternateBytes);
   if (!own.alternate.low) return;  // an overflow ends the process without a word
+  stack_t now = {};
+  if (sigaltstack(nullptr, &now) != 0 || !(now.ss_flags & SS_DISABLE)) return;
   stack_t ours = {};
   ours.ss_sp = own.alternate.bottom();
   ours.ss_size = own.alternate.bytes - kGuardBytes;

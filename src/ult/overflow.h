@@ -16,7 +16,8 @@ namespace roost::ult {
 
 struct Carrier;
 
-// Before the calling carrier's first call on a light stack. Up to seven system calls, once.
+// Before the calling carrier's first call on a light stack. Up to seven system calls, once. From
+// then on the carrier has an alternate stack, if there was memory, whether it is in force or not.
 void watch_for_overflow(Carrier& own);
 // The calling carrier's thread ends: takes its alternate stack back, if it still is ours.
 void end_watch_for_overflow(Carrier& own);

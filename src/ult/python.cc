@@ -4,8 +4,6 @@
 #include <limits.h>
 #include <pthread.h>
 
-#include "ult/spin_lock.h"
-
 // The interpreter's, bound when this library is loaded: a region may be opened while another thread
 // has the dynamic linker's lock.
 extern "C" __attribute__((weak, visibility("default"))) void* PyGILState_GetThisThreadState();
@@ -18,16 +16,17 @@ namespace {
 
 constexpr unsigned kMostLooks = 64;
 constinit std::atomic<unsigned> looks{0};
-constinit SpinLock finding;
+constinit std::atomic<bool> finding{false};
 pthread_key_t keys[kPythonKeys];  // as many as n_python_keys says
 
+// Nobody waits for who is at it: a forked child would for ever.
 void find_keys(const void* state) {
-  SpinGuard guard(finding);
-  if (n_python_keys.load(std::memory_order_relaxed)) return;
+  if (finding.exchange(true, std::memory_order_acquire)) return;
   unsigned found = 0;
   for (pthread_key_t key = 0; key < PTHREAD_KEYS_MAX && found < kPythonKeys; ++key)
     if (pthread_getspecific(key) == state) keys[found++] = key;
   n_python_keys.store(found, std::memory_order_release);
+  if (found == 0) finding.store(false, std::memory_order_release);
 }
 
 }  // namespace

@@ -4,10 +4,11 @@
 #include "ult/carrier.h"
 #include "ult/context.h"
 
-#if __has_include(<valgrind/valgrind.h>)
-#include <valgrind/valgrind.h>
+#if __has_include(<valgrind/memcheck.h>)
+#include <valgrind/memcheck.h>
 #else
 #define VALGRIND_STACK_REGISTER(low, high) (void)0
+#define VALGRIND_MAKE_MEM_UNDEFINED(low, bytes) (void)(low), (void)(bytes)
 #endif
 
 extern "C" {
@@ -29,6 +30,11 @@ namespace roost::ult {
 constinit std::atomic<bool> sanitized{false};
 
 void introduce_stack(const Stack& stack) { VALGRIND_STACK_REGISTER(stack.bottom(), stack.top()); }
+
+void introduce_below(std::uintptr_t stack_pointer, std::size_t red_zone) {
+  std::size_t bytes = red_zone + sizeof(std::uintptr_t);
+  VALGRIND_MAKE_MEM_UNDEFINED(stack_pointer - red_zone - bytes, bytes);
+}
 
 void look_for_sanitizers() {
   bool address = __sanitizer_start_switch_fiber && __sanitizer_finish_switch_fiber;

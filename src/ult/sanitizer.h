@@ -9,6 +9,7 @@
 
 #include <atomic>
 #include <cstddef>
+#include <cstdint>
 
 namespace roost::ult {
 
@@ -27,6 +28,11 @@ struct Fibre {
 // Has valgrind know that this is a stack, where its header was there at build time. Two dozen
 // instructions without effect elsewhere. Once for each stack.
 void introduce_stack(const Stack& stack);
+
+// Has it know that the calling strand's stack is in use to twice `red_zone` bytes, and a word,
+// below `stack_pointer`, where a signal handler on another stack has it go on: valgrind follows a
+// stack pointer from one red zone to the next.
+void introduce_below(std::uintptr_t stack_pointer, std::size_t red_zone);
 
 // Whether the process has one of them. Known from the first carrier on.
 extern constinit std::atomic<bool> sanitized;
