@@ -110,20 +110,22 @@ TEST_F(AtLargeTest, those_that_do_not_fit_in_do_no_harm) {
   EXPECT_FALSE(at_large_.any());
 }
 
+// One that computes for ever.
+struct Owner {
+  int asked = 0, taken = 0;
+  std::uint32_t passes(CoreIndex) { return 1; }
+  bool find_owner(CoreIndex) { return true; }
+  bool sleeps(CoreIndex) { return false; }
+  bool refuses(CoreIndex) const { return false; }
+  bool ask(CoreIndex) { return ++asked; }
+  bool answered(CoreIndex) { return true; }
+  std::uint32_t waits_found() { return 0; }
+  bool wake(CoreIndex) { return false; }
+  void take(CoreIndex, bool) { ++taken; }
+};
+
 // An owner beside whom others run is asked, though nobody is READY; and keeps its core.
 TEST(Watchdog, an_owner_beside_those_at_large_is_asked_and_keeps_its_core) {
-  struct Owner {
-    int asked = 0, taken = 0;
-    std::uint32_t passes(CoreIndex) { return 1; }
-    bool find_owner(CoreIndex) { return true; }
-    bool sleeps(CoreIndex) { return false; }
-    bool refuses(CoreIndex) const { return false; }
-    bool ask(CoreIndex) { return ++asked; }
-    bool answered(CoreIndex) { return true; }
-    std::uint32_t waits_found() { return 0; }
-    bool wake(CoreIndex) { return false; }
-    void take(CoreIndex, bool) { ++taken; }
-  };
   for (bool at_large : {false, true}) {
     Owner owner;
     auto watchdog = std::make_unique<Watchdog>();
@@ -132,6 +134,20 @@ TEST(Watchdog, an_owner_beside_those_at_large_is_asked_and_keeps_its_core) {
     EXPECT_EQ(owner.asked > 0, at_large);
     EXPECT_EQ(owner.taken, 0);
   }
+}
+
+TEST(Watchdog, who_begins_to_look_again_counts_from_then) {
+  Owner owner;
+  auto watchdog = std::make_unique<Watchdog>();
+  constexpr Nanoseconds kPatience = 10 * kMillisecond, kAgain = 1000 * kMillisecond;
+  auto look = [&](Nanoseconds now) { watchdog->look(owner, 1, true, false, kPatience, now); };
+  for (Nanoseconds now = kMillisecond; now < kPatience; now += kBusyTick) look(now);
+  watchdog->begin();
+  look(kAgain);
+  look(kAgain + kPatience - 1);
+  EXPECT_EQ(owner.taken, 0);
+  look(kAgain + kPatience);
+  EXPECT_EQ(owner.taken, 1);
 }
 
 }  // namespace

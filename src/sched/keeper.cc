@@ -225,6 +225,7 @@ void watch_cores(Segment& s) {
 // What the leader before knew is lost.
 void begin_to_watch(Segment& s) {
   contention_begin(s);
+  watchdog.begin();
   at_large = {};
   for_each_thread(s, [](ThreadIndex i, const ThreadRecord<RealWorld>& record) {
     if (is_at_large(record.state.load(std::memory_order_relaxed))) at_large.add(i, os::now());
@@ -237,6 +238,14 @@ bool threads_are_to_be_watched() {
   Hands hands(*segment);
   return any_thread(*segment, [&](ThreadIndex thread, const ThreadRecord<RealWorld>&) {
     return hands.is_at_large(thread) && hands.uses_cpu(thread);
+  });
+}
+
+// So that they queue for a core, where somebody looks, if they have come to wait.
+void ask_those_at_large() {
+  Hands hands(*segment);
+  for_each_thread(*segment, [&](ThreadIndex thread, const ThreadRecord<RealWorld>&) {
+    if (hands.is_at_large(thread)) hands.ask_at_large(thread);
   });
 }
 
@@ -266,7 +275,10 @@ bool is_superfluous() {
   if (led_by().ends(own_name(), serves_others)) {
     // Whoever has come to be at large since then found this keeper started.
     auto needed = [&] { return !is_single() || (!led_by().anybody() && serves_others()); };
-    if (here.ends(needed)) return true;
+    if (here.ends(needed)) {
+      if (leads && wanted) ask_those_at_large();
+      return true;
+    }
     if (leads) led_by().set(own_name());
   }
   ending.store(false, std::memory_order_release);
@@ -395,10 +407,7 @@ Nanoseconds keeper_next_look() {
 void keeper_leaves() {
   if (!led_by().is(own_name())) return;
   led_by().ends(own_name(), [] { return false; });
-  Hands hands(*segment);
-  for_each_thread(*segment, [&](ThreadIndex thread, const ThreadRecord<RealWorld>&) {
-    if (hands.is_at_large(thread)) hands.ask_at_large(thread);
-  });
+  ask_those_at_large();
 }
 
 void keeper_set_permit(bool (*permit)()) { may_start = permit; }

@@ -45,6 +45,10 @@ class Watchdog {
     for (CoreIndex core = 0; core < n_cores; ++core) look_at(hands, core, patience, now);
   }
 
+  // Before the first of several looks, by somebody who has not looked of late: others may have had
+  // the cores and given them back meanwhile.
+  void begin() { waiting_since_ = 0; }
+
   // How long until the next look.
   Nanoseconds next_tick(bool busy) {
     if (spin_ticks_) --spin_ticks_;

@@ -37,6 +37,22 @@ def test_beside_a_program_with_threads(world: World):
     leader.end()
 
 
+def test_the_only_leader_dies_beside_one_that_computes(world: World):
+    """It was the keeper of one that had waited for the computing one's core."""
+    instance = world.roost.new_instance("alone")
+    options = ("--cores", "1", "--set", "beside=0ms")
+    hogs = []
+    for _ in range(2):
+        hogs.append(world.start(world.program("victim", 1, 0), instance, *options))
+        require_soon(lambda: hogs[-1].wrote(b"spinning"), "it computes")
+    threads = f"/proc/{hogs[1].pid}/task"
+    require_soon(lambda: len(os.listdir(threads)) == 2, "who waited leads")
+    hogs[1].end()
+    outcome = world.run(world.program("alone", 20), instance, *options)
+    require_success(outcome, "alone")
+    hogs[0].end()
+
+
 def test_one_that_gets_signals_all_the_time_has_its_turn(world: World):
     """Beside one that never stops computing, whom nobody else makes share the core."""
     instance = world.roost.new_instance("alone")
