@@ -57,8 +57,8 @@ bool of_executable_with_tls(const void* function) {
 struct Remembered {
   std::atomic<const void*> function;
   std::atomic<Waiting> waiting;
-  // Blocking ones, which may have waited but once: how many regions from now one is tried as for
-  // the first time, and how many it was.
+  // Polling and blocking ones, which may have waited but once: how many regions from now one is
+  // tried as for the first time, and how many it was.
   std::atomic<std::uint32_t> retry_in, patience;
 };
 constinit Remembered remembered[64] = {};
@@ -69,13 +69,11 @@ Remembered& place_of(const void* function) {
 
 constexpr std::uint32_t kFirstRetry = 1024, kLastRetry = 1 << 20;  // regions
 
-}  // namespace
-
-void remember_waiting(const void* function, Waiting waiting) {
+void remember(const void* function, Waiting waiting) {
   Remembered& place = place_of(function);
   if (place.function.load(std::memory_order_relaxed) != function)
     place.patience.store(0, std::memory_order_relaxed);  // the older one's
-  if (waiting == Waiting::blocking) {
+  if (waiting >= Waiting::polling) {
     std::uint32_t before = place.patience.load(std::memory_order_relaxed);
     std::uint32_t patience = !before ? kFirstRetry : before < kLastRetry ? 2 * before : before;
     place.patience.store(patience, std::memory_order_relaxed);
@@ -83,6 +81,24 @@ void remember_waiting(const void* function, Waiting waiting) {
   }
   place.waiting.store(waiting, std::memory_order_relaxed);
   place.function.store(function, std::memory_order_relaxed);
+}
+
+}  // namespace
+
+void learn_waiting(const Team& team) {
+  const void* function = team.region.function;
+  if (team.unseen) remember(function, Waiting::calm);
+  if (!team.light.load(std::memory_order_relaxed)) return;
+  Waiting before = how_waiting(function);
+  bool spins = team.spins.load(std::memory_order_relaxed);
+  bool spun = before == Waiting::spinning || before == Waiting::polling;
+  if (team.blocks.load(std::memory_order_relaxed)) {
+    remember(function, Waiting::blocking);
+  } else if ((spins || spun) && team.kept.load(std::memory_order_relaxed)) {
+    remember(function, Waiting::polling);
+  } else if (spins && before != Waiting::polling) {
+    remember(function, Waiting::spinning);
+  }
 }
 
 Waiting how_waiting(const void* function) {
@@ -93,12 +109,13 @@ Waiting how_waiting(const void* function) {
 
 Waiting waiting_to_expect(const void* function) {
   Waiting waiting = how_waiting(function);
-  if (waiting != Waiting::blocking) return waiting;
+  if (waiting < Waiting::polling) return waiting;
   // Counts of several threads at once may get lost.
   std::atomic<std::uint32_t>& retry_in = place_of(function).retry_in;
   std::uint32_t left = retry_in.load(std::memory_order_relaxed);
   retry_in.store(left ? left - 1 : 0, std::memory_order_relaxed);
-  return left ? waiting : Waiting::unseen;
+  if (left) return waiting;
+  return waiting == Waiting::polling ? Waiting::spinning : Waiting::unseen;
 }
 
 void inherit_by_level(Icvs& icvs, unsigned level) {

@@ -488,15 +488,8 @@ void end_region() {
     for (unsigned i = 0; i < arrival_nodes(team.size); ++i)
       team.barrier.nodes[i].count.store(0, std::memory_order_relaxed);
   if (team.size > 1) {
-    if (team.unseen) remember_waiting(team.region.function, Waiting::calm);
-    if (team.light.load(std::memory_order_relaxed)) {
-      if (team.blocks.load(std::memory_order_relaxed)) {
-        remember_waiting(team.region.function, Waiting::blocking);
-      } else if (team.spins.load(std::memory_order_relaxed)) {
-        remember_waiting(team.region.function, Waiting::spinning);
-      }
-      ult::hide(carrier, team);
-    }
+    learn_waiting(team);
+    if (team.light.load(std::memory_order_relaxed)) ult::hide(carrier, team);
     team.round.fetch_add(1, std::memory_order_seq_cst);  // [help-1]
     team.done.wake_all();
     // A helper may be a strand of this carrier, or wait for one (ult/PROTOCOL.md).

@@ -82,6 +82,9 @@ struct Batch {
   mutable std::atomic<bool> spins{false};
   // Whether one of its calls slept for long in a call that does not let others run.
   mutable std::atomic<bool> blocks{false};
+  // Whether one of its calls kept its carrier for so long that others had to be told of those that
+  // nobody had begun.
+  mutable std::atomic<bool> kept{false};
   // How long its calls have paused in libc, to look at something again after it perhaps, in ns.
   mutable std::atomic<Nanoseconds> polled{0};
   // Wakes those that wait in calls of the batch, to do that work. Called when pieces are left and
@@ -97,6 +100,7 @@ struct Batch {
   void forget_waits() {
     spins.store(false, std::memory_order_relaxed);
     blocks.store(false, std::memory_order_relaxed);
+    kept.store(false, std::memory_order_relaxed);
     polled.store(0, std::memory_order_relaxed);
   }
 

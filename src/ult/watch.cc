@@ -144,6 +144,7 @@ Found look() {
     bool busy = spent >= kHopeless;
     if (!busy && !sleeps_long(carrier, it, now)) continue;
     if (!busy) inside->blocks.store(true, std::memory_order_relaxed);
+    open->kept.store(true, std::memory_order_relaxed);
     show_overdue(carrier, open);
     wake_or_add_worker();
     it = {steps, used, now, used, now, kSuspicious, 0};
