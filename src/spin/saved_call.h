@@ -29,9 +29,13 @@ inline bool can_save_registers() {
 // What lies below the stack pointer and is in use all the same.
 inline constexpr greg_t kRedZone = 128;
 
-// Whether the interrupted thread was in a handler on its alternate signal stack.
+// Whether the interrupted thread was in a handler on its alternate signal stack. (The kernel does
+// not note SS_ONSTACK here.)
 inline bool on_alternate_stack(const ucontext_t& interrupted) {
-  return interrupted.uc_stack.ss_flags & SS_ONSTACK;
+  auto top = reinterpret_cast<greg_t>(interrupted.uc_stack.ss_sp) +
+             static_cast<greg_t>(interrupted.uc_stack.ss_size);
+  greg_t left = top - interrupted.uc_mcontext.gregs[REG_RSP];
+  return left >= 0 && left <= static_cast<greg_t>(interrupted.uc_stack.ss_size);
 }
 
 // By a signal handler: the thread goes on at `detour`, one of ROOST_DETOUR's, and then where it was
