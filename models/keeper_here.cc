@@ -62,6 +62,44 @@ struct EndOfLeader : rl::test_suite<EndOfLeader, 3> {
   }
 };
 
+// A keeper that leads and wants to end, while the only thread of its process comes to be at large,
+// and one of another process: each is watched by it, or by a keeper that was started.
+struct EndOfBoth : rl::test_suite<EndOfBoth, 3> {
+  static constexpr std::uint32_t kName = 7;
+  KeeperHere<World> here;
+  World::atomic<std::uint32_t> word;
+  World::atomic<unsigned> at_large;
+  World::atomic<unsigned> started;  // of the same process, or of the other
+  bool ended = false;
+
+  void before() {
+    word.store(kName, std::memory_order_relaxed);
+    at_large.store(0, std::memory_order_relaxed);
+    started.store(0, std::memory_order_relaxed);
+    here.is_to_start();
+  }
+  void thread(unsigned index) {
+    LedBy<World> led_by(word);
+    if (index == 0) {
+      auto serves = [this] { return at_large.load(std::memory_order_relaxed) != 0; };
+      ended = keeper_ends(
+          here, led_by, kName, [] { return true; }, serves);
+      return;
+    }
+    at_large.fetch_add(1, std::memory_order_relaxed);
+    if (led_by.is_watched()) return;
+    if (index == 2 || here.is_to_start()) started.fetch_add(1, std::memory_order_relaxed);
+  }
+  void after() {
+    if (ended) {
+      RL_ASSERT(started.load(std::memory_order_relaxed) > 0);
+    } else {
+      RL_ASSERT(LedBy<World>(word).is(kName));
+      RL_ASSERT(here.is_started());
+    }
+  }
+};
+
 }  // namespace
 }  // namespace roost::model
 
@@ -78,5 +116,6 @@ int main() {
     check.fails_without<EndOfLeader>({Take::fence, "sched/keeper_here.h", function},
                                      rl::test_result_user_assert_failed, 100000);
   }
+  check.holds<EndOfBoth>("a keeper that leads ends beside both:", 100000);
   return check.result();
 }

@@ -272,14 +272,9 @@ bool is_superfluous() {
   if (!wanted && now - since < kAWhile) return false;
   since = 0;
   ending.store(true, std::memory_order_relaxed);
-  if (led_by().ends(own_name(), serves_others)) {
-    // Whoever has come to be at large since then found this keeper started.
-    auto needed = [&] { return !is_single() || (!led_by().anybody() && serves_others()); };
-    if (here.ends(needed)) {
-      if (leads && wanted) ask_those_at_large();
-      return true;
-    }
-    if (leads) led_by().set(own_name());
+  if (keeper_ends(here, led_by(), own_name(), is_single, serves_others)) {
+    if (leads && wanted) ask_those_at_large();
+    return true;
   }
   ending.store(false, std::memory_order_release);
   return false;

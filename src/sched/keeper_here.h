@@ -72,4 +72,18 @@ class LedBy {
   typename W::template atomic<std::uint32_t>& word_;
 };
 
+// [keeper-1] [keeper-2] By a keeper whose process has one thread, and which may lead. `is_single`:
+// whether that is so still; `serves_others`: whether threads are to be watched. True: it ends.
+template <class W, class Single, class Serves>
+bool keeper_ends(KeeperHere<W>& here, LedBy<W> led_by, std::uint32_t name, Single&& is_single,
+                 Serves&& serves_others) {
+  bool leads = led_by.is(name);
+  if (!led_by.ends(name, serves_others)) return false;
+  // Whoever of its process has come to be at large since then has found this keeper started.
+  auto needed = [&] { return !is_single() || (!led_by.anybody() && serves_others()); };
+  if (here.ends(needed)) return true;
+  if (leads) led_by.set(name);
+  return false;
+}
+
 }  // namespace roost
