@@ -30,6 +30,9 @@ class Runs {
     if (!brief && used_before_ != 0) brief = used() - used_before_ < longest;
     brief_ = brief ? std::uint8_t(brief_ + (brief_ < kMost)) : std::uint8_t(brief_ / 2);
   }
+  // Whether the CPU time of the next one may matter (it takes a system call). Of one that seldom is
+  // long by the clock, it is enough to ask after one that was.
+  bool want_cpu_time() const { return brief_ < kMost; }
   // Whether the next one is likely to be brief.
   bool are_brief() const { return brief_ >= kEnough; }
 

@@ -43,6 +43,20 @@ TEST(Runs, one_that_the_kernel_interrupts_is_as_long_as_its_cpu_time) {
   EXPECT_FALSE(thread.runs.are_brief());
 }
 
+TEST(Runs, of_those_that_are_always_brief_the_cpu_time_is_not_asked) {
+  Thread thread;
+  for (int i = 0; i < 20; ++i) {
+    bool asked = thread.runs.want_cpu_time();
+    EXPECT_EQ(asked, i < 8);
+    thread.run(20'000, 20'000, asked);
+  }
+  thread.run(3 * kMs, 20'000, thread.runs.want_cpu_time());
+  EXPECT_TRUE(thread.runs.are_brief());
+  EXPECT_TRUE(thread.runs.want_cpu_time());
+  for (int i = 0; i < 20; ++i) thread.run(3 * kMs, 20'000, thread.runs.want_cpu_time());
+  EXPECT_TRUE(thread.runs.are_brief());
+}
+
 TEST(Runs, who_has_not_run_yet_has_had_no_run) {
   Runs runs;
   for (int i = 0; i < 10; ++i) runs.end(kLongest, 5000 * kMs, [] { return Nanoseconds{0}; });

@@ -54,7 +54,9 @@ bool go_beside() {
 
 // Where all cores are busy the kernel may run others in between, so its CPU time counts.
 void begin_run() {
-  if (longest) self.runs.begin(os::now(), all_cores_are_busy() ? os::thread_cpu_time() : 0);
+  if (!longest) return;
+  bool shared = self.runs.want_cpu_time() && all_cores_are_busy();
+  self.runs.begin(os::now(), shared ? os::thread_cpu_time() : 0);
 }
 
 void end_run() {
