@@ -1,0 +1,21 @@
+// library: support/mkl_like.c same
+// reference: no
+// reason: the runtimes of gcc and LLVM leave the order to the kernel
+//
+// A library in no global scope whose members poll under a lock, as MKL's LAPACK has them: those
+// that share an OS thread come to run all the same.
+#include <dlfcn.h>
+
+#include "expect.h"
+
+int main(int argc, char** argv) {
+  if (argc != 2) return 2;
+  void* object = dlopen(argv[1], RTLD_NOW | RTLD_LOCAL);
+  if (!object) {
+    fprintf(stderr, "%s\n", dlerror());
+    return 1;
+  }
+  int (*in_turns)(int, int) = (int (*)(int, int))dlsym(object, "in_turns");
+  for (int members = 2; members <= 8; ++members) EXPECT_EQ(in_turns(members, 40), 40);
+  return verdict();
+}
