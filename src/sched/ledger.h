@@ -81,14 +81,16 @@ class Ledger : public ThreadSearch<W, Os> {
   // after they have waited `steal_age` ns, so that yielding spinners do not tug at each other.
   // `lost` is set when the watchdog took the core meanwhile: the caller holds a READY self.
   // `seat`, if there is one, is the core that should have it (sched/seats.h): it waits there next,
-  // if as many wait there at most as here.
+  // if as many wait there at most as here. `in_vain`: how many yields of its process have come to
+  // nothing there (sched/vain_yields.h); 0 after the turn has been given up for it.
   //
   // One yield in kYieldsAtHome looks at the other cores, too: the queue of this one may hold
   // nothing but threads that yield to each other, while those of another core wait with work to do.
   static constexpr std::uint64_t kYieldsAtHome = 16;
   static constexpr Nanoseconds kMuchLonger = 5, kLongerAtSeat = 50;  // times `steal_age`
   enum class YieldResult { alone, handed_over, lost_core };
-  YieldResult yield(ThreadIndex self, Held held, Nanoseconds steal_age, CoreIndex seat = kNoCore) {
+  YieldResult yield(ThreadIndex self, Held held, Nanoseconds steal_age, CoreIndex seat,
+                    std::uint32_t& in_vain) {
     CoreIndex core = held.core;
     CoreSlot<W>& slot = t_.cores[core];
     Record& record = t_.threads[self];
@@ -99,9 +101,11 @@ class Ledger : public ThreadSearch<W, Os> {
     if (slot.ready.load(std::memory_order_relaxed)) {
       context = context_now();
       Search search{core, 0, true};
+      search.in_vain = in_vain;
       lock(core);
       next = pop_for(context, search, core);
       unlock(core);
+      if (search.gives_up) in_vain = 0;
     }
     if (next != kNoThread) {
       bool looks_round = record.counters.yields % kYieldsAtHome == kYieldsAtHome - 1;
@@ -128,6 +132,11 @@ class Ledger : public ThreadSearch<W, Os> {
     hand_over(context, held, next);
     serve_idle(home);
     return YieldResult::handed_over;
+  }
+
+  YieldResult yield(ThreadIndex self, Held held, Nanoseconds steal_age, CoreIndex seat = kNoCore) {
+    std::uint32_t in_vain = 0;
+    return yield(self, held, steal_age, seat, in_vain);
   }
 
   // By the keeper: a core, if it is free, serves those who may run there. One that was set aside,

@@ -14,6 +14,7 @@
 #include "sched/policy_file.h"
 #include "sched/runtime_os.h"
 #include "sched/runtime_trace.h"
+#include "sched/vain_yields.h"
 
 namespace roost {
 
@@ -37,6 +38,8 @@ int nudge_signal;
 unsigned shown_loops;
 const Policy* policy;
 constinit PolicyFileError refusal;
+
+VainYields vain_yields[kMaxCores];
 
 // What queued_hint points to while there is no instance, and where one word does not tell all.
 constinit std::atomic<std::uint64_t> nothing_queued{0};
@@ -435,6 +438,10 @@ bool yield_core(const WaitWords* wait) {
     return true;
   }
   constexpr Nanoseconds kStealAge = 200'000;
+  // Who says what he waits for is passed over until it has come.
+  VainYields& yields = vain_yields[held.core];
+  std::uint32_t in_vain = wait ? 0 : yields.count(record.granted_ns);
+  bool may_give_up = in_vain != 0;
   if (wait) {
     self.wait_words = *wait;
     record.wait_words = reinterpret_cast<std::uint64_t>(&self.wait_words);
@@ -445,7 +452,8 @@ bool yield_core(const WaitWords* wait) {
   {
     Critical critical;
     segment.cores[held.core].count_pass();
-    result = ledger.yield(self.index, held, kStealAge, own_seat());
+    result = ledger.yield(self.index, held, kStealAge, own_seat(), in_vain);
+    if (may_give_up && in_vain == 0) yields.forget();
     if (result == Result::lost_core) ledger.make_ready(self.index);
   }
   if (result != Result::alone) wait_for_grant(nullptr, false);

@@ -55,6 +55,8 @@ class ThreadSearch : public ReadyQueues<W, Os> {
     bool passed_over = false;           // there were such
     ProcessIndex only = kNoProcess;     // of this process; else the policy chooses
     ProcessIndex turn_of = kNoProcess;  // nobody else while the policy would serve this one
+    std::uint32_t in_vain = 0;  // yields of the caller's process, of late, without anything to do
+    bool gives_up = false;      // so its threads were left, for those of others
   };
 
   // The oldest thread of the caller's process in the queue of `core` that has something to do.
@@ -70,6 +72,13 @@ class ThreadSearch : public ReadyQueues<W, Os> {
     return {kNoThread, kNoThread};
   }
 
+  // Whether each thread of the caller's process that is queued there has yielded twice without
+  // anything to do, while another process waits there.
+  bool has_given_up(const Search& search, CoreIndex from, ProcessIndex own) const {
+    std::uint32_t queued = t_.fifos[from * t_.n_processes + own].length;
+    return search.in_vain > 2 * queued && from == search.core && length(from) > queued;
+  }
+
   // Under the lock of `from`: the thread that the searching core should run, taken out of its
   // queue: the policy's choice, or the oldest where that has not waited for long enough.
   ThreadIndex pop_for(const PolicyContext& context, Search& search, CoreIndex from) {
@@ -80,8 +89,9 @@ class ThreadSearch : public ReadyQueues<W, Os> {
     Place of_own{kNoThread, kNoThread};
     if (search.pass_over && own < kMaxProcesses && fifo(from, own).length) {
       of_own = first_with_work(context, from, own);
-      if (of_own.thread == kNoThread) {
-        search.passed_over = true;
+      search.passed_over = of_own.thread == kNoThread;
+      search.gives_up = !search.passed_over && has_given_up(search, from, own);
+      if (search.passed_over || search.gives_up) {
         for (unsigned w = 0; w < kProcessWords; ++w) others[w] = ready[w];
         others[own / 64] &= ~(1ull << (own % 64));
         ready = others;
