@@ -132,8 +132,8 @@ void interrupts_start() {
   ours.sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK;
   // All, those of pthread_cancel and setuid among them (see preload/nudge.cc), but not SIGSYS,
   // which a filter of the program's may have for its system calls.
-  memset(&ours.sa_mask, 0xff, sizeof ours.sa_mask);
-  sigdelset(&ours.sa_mask, SIGSYS);
+  std::uint64_t mask = ~(1ull << (SIGSYS - 1));
+  memcpy(&ours.sa_mask, &mask, sizeof mask);
   sigaction(kSignal, &ours, nullptr);
 }
 

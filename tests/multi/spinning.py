@@ -27,6 +27,15 @@ def test_pure_spinners_end_on_one_core(world: World, mode: str):
         require(loops_rewritten(outcome.stderr) == 0, f"a loop was rewritten in mode {mode}")
 
 
+def test_teams_that_poll_under_a_lock_do_not_keep_their_turns(world: World):
+    """Each message would take a turn of every process else, 20 ms."""
+    instance = world.roost.new_instance("spinning")
+    outcome = world.run(world.program("team_ring", 4, 4, 12000), instance, "--cores", "2")
+    require_success(outcome, "team_ring")
+    require(outcome.stdout == b"12000 messages\n", f"it printed {outcome.stdout!r}")
+    world.require_gone(instance)
+
+
 @cases("preempt", "rewrite")
 def test_spinners_of_two_programs_share_one_core(world: World, mode: str):
     instance = world.roost.new_instance("spinning")
