@@ -31,6 +31,7 @@ bool field(const Form& form, std::uint8_t width, Operand& operand) {
 
 constexpr Operand kImmediate{Kind::immediate, 0};
 constexpr Operand kAccumulator{Kind::general, 0};
+constexpr Operand kData{Kind::general, 2};
 
 // The eight arithmetic operations that share an encoding; adc and sbb are not on the list.
 bool arithmetic(unsigned number, Operation& operation) {
@@ -90,6 +91,10 @@ bool decode_unary(const Form& form, Instruction& i) {
     i.source = kImmediate;
   } else if (number == 2 || number == 3) {
     i.operation = number == 2 ? Operation::bit_not : Operation::negate;
+  } else if (number >= 6 && i.width > 1) {
+    i.operation = number == 6 ? Operation::divide : Operation::divide_signed;
+    i.destination = kAccumulator;
+    return register_or_memory(form, i.width, i.source);
   } else {
     return false;
   }
@@ -120,6 +125,11 @@ bool decode_one_byte(const Form& form, Instruction& i) {
       i.width = full_width(form);
       i.source_width = 4;
       return field(form, 8, i.destination) && register_or_memory(form, 4, i.source);
+    case 0x69:
+    case 0x6b:
+      i.operation = Operation::multiply_by_immediate;
+      i.width = full_width(form);
+      return field(form, 8, i.destination) && register_or_memory(form, i.width, i.source);
     case 0x80:
     case 0x81:
     case 0x83:
@@ -157,6 +167,12 @@ bool decode_one_byte(const Form& form, Instruction& i) {
       i.operation = Operation::sign_extend_accumulator;
       i.width = full_width(form);
       i.destination = i.source = kAccumulator;
+      return true;
+    case 0x99:
+      i.operation = Operation::sign_extend_into_data;
+      i.width = full_width(form);
+      i.destination = kData;
+      i.source = kAccumulator;
       return true;
     case 0xa8:
     case 0xa9:
@@ -213,6 +229,9 @@ bool decode_two_byte(const Form& form, Instruction& i) {
       return true;
     case 0xae:  // fences
       return !form.memory_form() && !form.operand_size && (form.modrm >> 3 & 7) >= 5;
+    case 0xaf:
+      i.operation = Operation::multiply;
+      return field(form, 8, i.destination) && register_or_memory(form, i.width, i.source);
     case 0xb0:
     case 0xb1:
       i.operation = Operation::compare_exchange;

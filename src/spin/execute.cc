@@ -28,6 +28,8 @@ class Step {
   bool unary(std::uint64_t a);
   bool shift(std::uint64_t a, unsigned count);
   bool compare_exchange(std::uint64_t old);
+  bool divide(std::uint64_t divisor);
+  bool divide_signed(std::uint64_t divisor);
   bool condition(bool& holds) const;
   void set_result_flags(std::uint64_t result, std::uint32_t others);
   void set_sum_flags(std::uint64_t a, std::uint64_t b, std::uint64_t result);
@@ -143,6 +145,9 @@ bool Step::binary(std::uint64_t a, std::uint64_t b) {
     case Operation::bit_xor:
       set_result_flags(a ^ b, 0);
       return store(i_.destination, i_.width, a ^ b);
+    case Operation::multiply:
+      r_.unknown = kFlags;
+      return store(i_.destination, i_.width, a * b);
     case Operation::exchange:
       // The destination first: its address may count from the register.
       return store(i_.destination, i_.width, b) && store(i_.source, i_.width, a);
@@ -198,6 +203,25 @@ bool Step::compare_exchange(std::uint64_t old) {
   return store({Kind::general, 0}, i_.width, old);
 }
 
+// Of a dividend as long as the divisor: what compilers divide. More may be an overflow.
+bool Step::divide(std::uint64_t divisor) {
+  std::uint64_t a = r_.general[0] & mask(i_.width), upper = r_.general[2] & mask(i_.width);
+  if (divisor == 0 || upper != 0) return false;
+  r_.unknown = kFlags;
+  return store({Kind::general, 0}, i_.width, a / divisor) &&
+         store({Kind::general, 2}, i_.width, a % divisor);
+}
+
+bool Step::divide_signed(std::uint64_t divisor) {
+  auto a = static_cast<std::int64_t>(sign_extended(r_.general[0], i_.width));
+  auto b = static_cast<std::int64_t>(sign_extended(divisor, i_.width));
+  std::uint64_t upper = a < 0 ? mask(i_.width) : 0;
+  if (b == 0 || b == -1 || (r_.general[2] & mask(i_.width)) != upper) return false;
+  r_.unknown = kFlags;
+  return store({Kind::general, 0}, i_.width, static_cast<std::uint64_t>(a / b)) &&
+         store({Kind::general, 2}, i_.width, static_cast<std::uint64_t>(a % b));
+}
+
 bool Step::run() {
   bool holds = true;
   std::uint64_t a = 0, b = 0;
@@ -222,6 +246,17 @@ bool Step::run() {
              store(i_.destination, i_.width, sign_extended(b, i_.source_width));
     case Operation::sign_extend_accumulator:
       return store(i_.destination, i_.width, sign_extended(r_.general[0], i_.width / 2u));
+    case Operation::sign_extend_into_data:
+      return store(i_.destination, i_.width,
+                   r_.general[0] & top_bit(i_.width) ? ~std::uint64_t{0} : 0);
+    case Operation::multiply_by_immediate:
+      r_.unknown = kFlags;  // two are defined, but no wait loop looks at them
+      return operand(i_.source, i_.width, b) &&
+             store(i_.destination, i_.width, b * static_cast<std::uint64_t>(i_.immediate));
+    case Operation::divide:
+      return operand(i_.source, i_.width, b) && divide(b);
+    case Operation::divide_signed:
+      return operand(i_.source, i_.width, b) && divide_signed(b);
     case Operation::set_on_condition:
       return condition(holds) && store(i_.destination, 1, holds);
     case Operation::conditional_move:

@@ -7,6 +7,7 @@
 
 #include <cstring>
 #include <random>
+#include <vector>
 
 #if defined(__x86_64__)
 
@@ -60,7 +61,7 @@ bool uses(const Operand& operand, unsigned number) {
 }
 
 bool harness_can_run(const Instruction& i) {
-  if (i.jumps()) return false;
+  if (i.jumps() || i.divides()) return false;  // a division may trap
   for (unsigned reserved : {4u, 15u}) {
     if (uses(i.destination, reserved) || uses(i.source, reserved)) return false;
   }
@@ -136,6 +137,50 @@ TEST(ExecuteTest, Does_what_the_processor_does) {
   for (unsigned o = 0; o < static_cast<unsigned>(Operation::jump); ++o)
     EXPECT_GT(seen[o], 0u) << "operation " << o << " was never tried";
   munmap(page, 4096);
+}
+
+// Quotients and remainders of all signs and widths, and divisions that would trap.
+TEST(ExecuteTest, Divides) {
+  struct {
+    std::vector<std::uint8_t> code;  // of a division by RCX
+    unsigned width;
+    bool is_signed;
+  } forms[] = {{{0x48, 0xf7, 0xf9}, 8, true}, {{0x48, 0xf7, 0xf1}, 8, false},
+               {{0xf7, 0xf9}, 4, true},       {{0xf7, 0xf1}, 4, false},
+               {{0x66, 0xf7, 0xf9}, 2, true}, {{0x66, 0xf7, 0xf1}, 2, false}};
+  const std::int64_t values[] = {0, 1, 2, 7, 100, 32767, -1, -2, -7, -100, -32768};
+  for (auto& form : forms) {
+    std::uint64_t mask = form.width == 8 ? ~0ull : (1ull << (8 * form.width)) - 1;
+    for (std::int64_t a : values) {
+      for (std::int64_t b : values) {
+        Instruction i;
+        Effect effect;
+        ASSERT_TRUE(decode(form.code.data(), form.code.size(), i));
+        auto lower = [&](std::int64_t value) { return static_cast<std::uint64_t>(value) & mask; };
+        Registers registers{};
+        registers.general[0] = lower(a);
+        registers.general[1] = lower(b);
+        registers.general[2] = form.is_signed && a < 0 ? mask : 0;
+        bool executed = execute(i, read_in_place, registers, effect);
+        ASSERT_EQ(executed, b != 0 && !(form.is_signed && b == -1)) << a << " / " << b;
+        if (!executed) continue;
+        std::uint64_t quotient = form.is_signed ? lower(a / b) : lower(a) / lower(b);
+        std::uint64_t remainder = form.is_signed ? lower(a % b) : lower(a) % lower(b);
+        EXPECT_EQ(registers.general[0], quotient) << a << " / " << b;
+        EXPECT_EQ(registers.general[2], remainder) << a << " % " << b;
+      }
+    }
+  }
+}
+
+TEST(ExecuteTest, Does_not_divide_what_may_overflow) {
+  const std::uint8_t code[] = {0xf7, 0xf1};
+  Instruction i;
+  Effect effect;
+  Registers registers{};
+  registers.general[1] = registers.general[2] = 1;
+  ASSERT_TRUE(decode(code, sizeof code, i));
+  EXPECT_FALSE(execute(i, read_in_place, registers, effect));
 }
 
 // Whether a jump with each condition is taken, against the processor's setcc.

@@ -78,12 +78,17 @@ enum class Operation : std::uint8_t {
   shift_right,
   shift_right_signed,
   sign_extend_accumulator,  // cltq and its like
+  sign_extend_into_data,    // cltd, cqto: RDX is all ones if RAX is negative, else 0
+  multiply,
+  multiply_by_immediate,  // the source; the destination is only written
   conditional_move,
   set_on_condition,
   exchange,
   compare_exchange,
   jump,
   jump_on_condition,
+  divide,  // RAX by the source; the remainder to RDX
+  divide_signed,
 };
 
 struct Operand {
@@ -111,7 +116,11 @@ struct Instruction {
   bool only_writes() const {
     return operation == Operation::move || operation == Operation::move_zero_extended ||
            operation == Operation::move_sign_extended || operation == Operation::load_address ||
-           operation == Operation::set_on_condition;
+           operation == Operation::set_on_condition ||
+           operation == Operation::multiply_by_immediate;
+  }
+  bool divides() const {
+    return operation == Operation::divide || operation == Operation::divide_signed;
   }
   bool stores() const {
     return destination.kind == Operand::Kind::memory && operation != Operation::compare &&

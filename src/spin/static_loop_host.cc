@@ -33,7 +33,8 @@ bool clears(const Instruction& i) {  // xor %eax, %eax
 bool sets_flags(Operation operation) {
   return (operation >= Operation::add && operation <= Operation::negate) ||
          (operation >= Operation::shift_left && operation <= Operation::shift_right_signed) ||
-         operation == Operation::compare_exchange;
+         operation == Operation::compare_exchange || operation == Operation::multiply ||
+         operation == Operation::multiply_by_immediate || operation >= Operation::divide;
 }
 
 bool reads_flags(Operation operation) {
@@ -55,6 +56,11 @@ Use use_of(const Instruction& i) {
   if (i.operation == Operation::compare_exchange) {
     use.reads |= 1;
     use.writes |= 1;
+  }
+  if (i.operation == Operation::sign_extend_into_data) use.reads |= 1;
+  if (i.divides()) {
+    use.reads |= 1 | 4;
+    use.writes |= 1 | 4;
   }
   if (reads_flags(i.operation)) use.reads |= kFlagsBit;
   if (sets_flags(i.operation)) use.writes |= kFlagsBit;

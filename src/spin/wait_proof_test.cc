@@ -22,6 +22,8 @@ LOOP(byte_flag, "1: movzbl (%rcx), %eax\n test %al, %al\n je 1b");
 LOOP(ticket, "1: mov (%rcx), %eax\n cmp %edx, %eax\n je 2f\n pause\n jmp 1b\n 2:");
 LOOP(pointers, "1: mov (%rcx), %rax\n mov 8(%rax), %eax\n test %eax, %eax\n je 1b");
 LOOP(indexed, "1: mov 16(%rcx,%rbx,8), %rax\n test %rax, %rax\n jne 1b");
+// while (*turn % n != me);
+LOOP(turn, "1: mov (%rcx), %eax\n cltd\n idivl %esi\n cmp %ebx, %edx\n jne 1b");
 LOOP(exchange, "1: mov $1, %eax\n xchg %eax, (%rcx)\n test %eax, %eax\n jne 1b");
 LOOP(compare_exchange, "1: xor %eax, %eax\n lock cmpxchg %edx, (%rcx)\n jne 1b");
 LOOP(test_and_test,
@@ -116,6 +118,18 @@ TEST_F(WaitProofTest, Flags_of_all_kinds_wait_until_they_are_set) {
   EXPECT_FALSE(PROVE(byte_flag).waits);
 }
 
+TEST_F(WaitProofTest, Turns_wait_until_they_come) {
+  registers.general[6] = 4;
+  rbx = 3;
+  words[0] = 6;
+  WaitProof proof = PROVE(turn);
+  ASSERT_TRUE(proof.waits);
+  ASSERT_EQ(proof.loads.count(), 1u);
+  EXPECT_EQ(proof.loads[0], (Load{rcx, 6, 4}));
+  words[0] = 7;
+  EXPECT_FALSE(PROVE(turn).waits);
+}
+
 TEST_F(WaitProofTest, The_words_behind_pointers_and_indices_are_told) {
   words[0] = reinterpret_cast<std::uint64_t>(&words[8]);
   WaitProof proof = PROVE(pointers);
@@ -180,6 +194,7 @@ TEST_F(WaitProofTest, Computations_do_not_wait) {
   EXPECT_FALSE(PROVE(sse_loop).waits);
   EXPECT_FALSE(PROVE(fill).waits);
   EXPECT_FALSE(PROVE(count_in_memory).waits);
+  rax = 1;
   EXPECT_FALSE(PROVE(random).waits);
   for (int i = 0; i < 62; ++i) words[i] = reinterpret_cast<std::uint64_t>(&words[i + 1]);
   words[62] = 0;

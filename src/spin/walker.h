@@ -5,7 +5,7 @@
 
 namespace roost::spin {
 
-inline constexpr std::uint32_t kAccumulatorBit = 1u << 0;
+inline constexpr std::uint32_t kAccumulatorBit = 1u << 0, kDataBit = 1u << 2;
 
 // Registers as bits; one written may have been read, too.
 inline std::uint32_t bit(int number) { return number >= 0 && number < 16 ? 1u << number : 0; }
@@ -19,6 +19,7 @@ inline std::uint32_t registers_read(const Instruction& i) {
   if (i.operation == Operation::sign_extend_accumulator ||
       i.operation == Operation::compare_exchange)
     read |= kAccumulatorBit;
+  if (i.divides()) read |= kAccumulatorBit | kDataBit;
   return read;
 }
 
@@ -27,6 +28,7 @@ inline std::uint32_t registers_written(const Instruction& i) {
   if (i.destination.kind == Operand::Kind::general) written |= bit(i.destination.number);
   if (i.operation == Operation::exchange && i.source.kind == Operand::Kind::general)
     written |= bit(i.source.number);
+  if (i.divides()) written |= kDataBit;
   return written;
 }
 
