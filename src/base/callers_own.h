@@ -2,11 +2,12 @@
 // where the caller's own is.
 #pragma once
 
-#include <dlfcn.h>
-
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+
+#include "base/loaded_object.h"
+#include "base/object_symbols.h"
 
 namespace roost {
 
@@ -18,8 +19,9 @@ class CallersOwn {
   // `own`: Roost's function of that name.
   constexpr CallersOwn(const char* name, Function* own) : name_(name), own_(own) {}
 
-  // For a call that returns there. Takes the dynamic linker's lock at the first call from a place.
-  // Null if there is none. Any thread; not in signal handlers.
+  // For a call that returns there; null if there is none. Any thread; not in signal handlers.
+  // Without the dynamic linker's lock, which a thread may hold that waits for this one in the
+  // constructor of a library, but for libc older than 2.35.
   Function* of(void* return_address) {
     std::size_t first = reinterpret_cast<std::uintptr_t>(return_address) * kSpread >> kShift;
     for (std::size_t i = 0; i < kTries; ++i) {
@@ -30,11 +32,14 @@ class CallersOwn {
     Function* found = find(return_address);
     for (std::size_t i = 0; found && i < kTries; ++i) {
       Caller& caller = callers_[(first + i) % kCallers];
-      Function* none = nullptr;
-      if (!caller.function.compare_exchange_strong(none, found, std::memory_order_relaxed))
-        continue;
-      caller.return_address.store(return_address, std::memory_order_release);
-      break;
+      Function* there = nullptr;
+      if (caller.function.compare_exchange_strong(there, found, std::memory_order_relaxed)) {
+        caller.return_address.store(return_address, std::memory_order_release);
+        break;
+      }
+      // Others are at the same.
+      void* whose = caller.return_address.load(std::memory_order_relaxed);
+      if (there == found && (!whose || whose == return_address)) break;
     }
     return found;
   }
@@ -50,6 +55,22 @@ class CallersOwn {
   };
 
   Function* find(void* return_address) const {
+    dl_find_object object;
+    if (!find_object(return_address, object)) return find_with_lock(return_address);
+    const link_map* caller = object.dlfo_link_map;
+    if (Function* found = of_object(*caller)) return found;
+    while (caller->l_prev) caller = caller->l_prev;
+    for (const link_map* other = caller; other; other = other->l_next)
+      if (Function* found = of_object(*other)) return found;
+    return nullptr;
+  }
+
+  Function* of_object(const link_map& object) const {
+    auto* found = ObjectSymbols(object).function<Function>(name_);
+    return found == own_ ? nullptr : found;
+  }
+
+  Function* find_with_lock(void* return_address) const {
     Dl_info object;
     void* found = nullptr;
     if (dladdr(return_address, &object) && object.dli_fname) {

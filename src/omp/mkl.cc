@@ -22,9 +22,9 @@ constinit thread_local LockPolls polls __attribute__((tls_model("initial-exec"))
 // Returns what MKL does: whether the lock was free, and now is the caller's. Any thread.
 extern "C" ROOST_EXPORT int mkl_serv_trylock(void* lock) {
   using namespace roost::omp;
-  if (polls.is_time_for_others(lock)) sched_yield();
+  if (polls.is_time_for_others()) sched_yield();
   auto* trylock = own_trylock.of(__builtin_return_address(0));
-  if (!trylock) return 0;  // MKL is gone
+  if (!trylock) return 0;  // there is none that could have called
   int taken = trylock(lock);
   if (!taken) polls.failed();
   return taken;

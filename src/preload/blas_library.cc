@@ -11,7 +11,7 @@
 #include "preload/code_patch.h"
 #include "preload/entry_patch.h"
 #include "preload/nudge.h"
-#include "preload/object_symbols.h"
+#include "base/object_symbols.h"
 #include "spin/wait_room.h"
 
 namespace roost {

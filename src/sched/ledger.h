@@ -82,7 +82,7 @@ class Ledger : public ThreadSearch<W, Os> {
   // `lost` is set when the watchdog took the core meanwhile: the caller holds a READY self.
   // `seat`, if there is one, is the core that should have it (sched/seats.h): it waits there next,
   // if as many wait there at most as here. `in_vain`: how many yields of its process have come to
-  // nothing there (sched/vain_yields.h); 0 after the turn has been given up for it.
+  // nothing there (sched/vain_yields.h); then to how many others the turn was left for it.
   //
   // One yield in kYieldsAtHome looks at the other cores, too: the queue of this one may hold
   // nothing but threads that yield to each other, while those of another core wait with work to do.
@@ -105,7 +105,9 @@ class Ledger : public ThreadSearch<W, Os> {
       lock(core);
       next = pop_for(context, search, core);
       unlock(core);
-      if (search.gives_up) in_vain = 0;
+      in_vain = search.gives_to;
+    } else {
+      in_vain = 0;
     }
     if (next != kNoThread) {
       bool looks_round = record.counters.yields % kYieldsAtHome == kYieldsAtHome - 1;

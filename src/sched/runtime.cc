@@ -440,8 +440,8 @@ bool yield_core(const WaitWords* wait) {
   constexpr Nanoseconds kStealAge = 200'000;
   // Who says what he waits for is passed over until it has come.
   VainYields& yields = vain_yields[held.core];
-  std::uint32_t in_vain = wait ? 0 : yields.count(record.granted_ns);
-  bool may_give_up = in_vain != 0;
+  Nanoseconds granted = record.granted_ns;  // the record may be granted anew meanwhile
+  std::uint32_t in_vain = wait ? 0 : yields.count(granted);
   if (wait) {
     self.wait_words = *wait;
     record.wait_words = reinterpret_cast<std::uint64_t>(&self.wait_words);
@@ -453,10 +453,14 @@ bool yield_core(const WaitWords* wait) {
     Critical critical;
     segment.cores[held.core].count_pass();
     result = ledger.yield(self.index, held, kStealAge, own_seat(), in_vain);
-    if (may_give_up && in_vain == 0) yields.forget();
+    if (in_vain) yields.gave(granted, in_vain);
     if (result == Result::lost_core) ledger.make_ready(self.index);
   }
-  if (result != Result::alone) wait_for_grant(nullptr, false);
+  if (result == Result::alone) {
+    yields.forget();
+  } else {
+    wait_for_grant(nullptr, false);
+  }
   record.wait_words = 0;
   self.parked = false;
   pass_scheduling_point();

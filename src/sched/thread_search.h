@@ -55,8 +55,8 @@ class ThreadSearch : public ReadyQueues<W, Os> {
     bool passed_over = false;           // there were such
     ProcessIndex only = kNoProcess;     // of this process; else the policy chooses
     ProcessIndex turn_of = kNoProcess;  // nobody else while the policy would serve this one
-    std::uint32_t in_vain = 0;  // yields of the caller's process, of late, without anything to do
-    bool gives_up = false;      // so its threads were left, for those of others
+    std::uint32_t in_vain = 0;   // yields of the caller's process, of late, without anything to do
+    std::uint32_t gives_to = 0;  // so its threads were left, for those of so many others
   };
 
   // The oldest thread of the caller's process in the queue of `core` that has something to do.
@@ -90,12 +90,14 @@ class ThreadSearch : public ReadyQueues<W, Os> {
     if (search.pass_over && own < kMaxProcesses && fifo(from, own).length) {
       of_own = first_with_work(context, from, own);
       search.passed_over = of_own.thread == kNoThread;
-      search.gives_up = !search.passed_over && has_given_up(search, from, own);
-      if (search.passed_over || search.gives_up) {
+      bool gives_up = !search.passed_over && has_given_up(search, from, own);
+      if (search.passed_over || gives_up) {
         for (unsigned w = 0; w < kProcessWords; ++w) others[w] = ready[w];
         others[own / 64] &= ~(1ull << (own % 64));
         ready = others;
       }
+      for (unsigned w = 0; gives_up && w < kProcessWords; ++w)
+        search.gives_to += static_cast<std::uint32_t>(__builtin_popcountll(others[w]));
     }
     QueueView view(ready, t_.fifos + from * t_.n_processes, t_.n_processes);
     // Counted, and nowhere: somebody overtaken has written here.

@@ -19,23 +19,58 @@ class VainYields {
   // At a yield of a thread that was granted the core at `granted`. How many yields have followed
   // each other fast, or 0: too few to tell.
   std::uint32_t count(Nanoseconds granted) {
-    Nanoseconds since = since_.load(std::memory_order_relaxed);
-    std::uint32_t yields = yields_.load(std::memory_order_relaxed);
+    Nanoseconds since = get(since_);
+    std::uint32_t yields = get(yields_);
+    if (get(gave_)) come_back(granted);
     if (yields == 0 || granted - since > std::max(yields, kFew) * kBrief) {
-      since_.store(granted, std::memory_order_relaxed);
+      set(since_, granted);
       yields = 0;
     }
-    yields_.store(++yields, std::memory_order_relaxed);
-    return yields < kFew ? 0 : yields;
+    set(yields_, ++yields);
+    return yields < few() ? 0 : yields;
   }
-  void forget() { yields_.store(0, std::memory_order_relaxed); }
+
+  // The turn has been given to one of so many other processes.
+  void gave(Nanoseconds granted, std::uint32_t others) {
+    set(own_, granted - get(since_));
+    set(gave_, granted);
+    set(others_, others);
+    forget();
+  }
+  // Others have had nothing to do there, either.
+  void forget() { set(yields_, 0u); }
 
  private:
-  static constexpr std::uint32_t kFew = 32;
+  static constexpr std::uint32_t kFew = 32, kMost = 1 << 15;
   static constexpr Nanoseconds kBrief = 10'000;  // between two, on the average
+  static constexpr Nanoseconds kLonger = 4;      // the others' turns may be, on the average
+
+  template <class T>
+  static T get(const std::atomic<T>& word) {
+    return word.load(std::memory_order_relaxed);
+  }
+  template <class T>
+  static void set(std::atomic<T>& word, T value) {
+    word.store(value, std::memory_order_relaxed);
+  }
+
+  std::uint32_t few() const { return kFew + get(more_); }
+
+  // Where the others use their turns, they need not be given any so soon: these threads may do
+  // something in between as well.
+  void come_back(Nanoseconds granted) {
+    Nanoseconds away = granted - get(gave_);
+    bool long_away = away > kLonger * get(own_) * get(others_);
+    set(more_, long_away ? std::min(2 * few(), kMost) - kFew : (few() - kFew) / 2);
+    set(gave_, Nanoseconds{0});
+  }
 
   std::atomic<Nanoseconds> since_;
+  std::atomic<Nanoseconds> gave_;  // when the turn was given away, 0: since then it has come back
+  std::atomic<Nanoseconds> own_;   // how long that turn had been
+  std::atomic<std::uint32_t> others_;
   std::atomic<std::uint32_t> yields_;
+  std::atomic<std::uint32_t> more_;
 };
 
 }  // namespace roost

@@ -1,5 +1,5 @@
 // Reads the table that DT_GNU_HASH points to (as every linker writes it since 2006).
-#include "preload/object_symbols.h"
+#include "base/object_symbols.h"
 
 #include <string.h>
 
