@@ -65,9 +65,12 @@ class CallersOwn {
     return nullptr;
   }
 
+  // Both libraries of Roost's may define it.
   Function* of_object(const link_map& object) const {
-    auto* found = ObjectSymbols(object).function<Function>(name_);
-    return found == own_ ? nullptr : found;
+    ObjectSymbols symbols(object);
+    auto* found = symbols.function<Function>(name_);
+    bool is_roosts = found && (symbols.find("roost_block") || symbols.find("roost_call_locks_in"));
+    return is_roosts ? nullptr : found;
   }
 
   Function* find_with_lock(void* return_address) const {

@@ -8,10 +8,10 @@
 #include <iterator>
 
 #include "base/loaded_object.h"
+#include "base/object_symbols.h"
 #include "preload/code_patch.h"
 #include "preload/entry_patch.h"
 #include "preload/nudge.h"
-#include "base/object_symbols.h"
 #include "spin/wait_room.h"
 
 namespace roost {

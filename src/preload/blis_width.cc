@@ -15,8 +15,8 @@
 
 #include "base/floating_point.h"
 #include "base/loaded_object.h"
-#include "preload/blas_width.h"
 #include "base/object_symbols.h"
+#include "preload/blas_width.h"
 #include "preload/real.h"
 #include "preload/wait.h"
 #include "sched/runtime.h"
