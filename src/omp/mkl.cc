@@ -1,14 +1,13 @@
 // MKL's LAPACK, where Roost does not see to it: the members of its regions look for tasks in a list
 // under a lock that they try to take, again and again without a pause. Those that have the tasks
 // may share their OS thread. (preload/progress.cc, where there is Roost)
+#include <sched.h>
+
 #include "base/callers_own.h"
 #include "base/lock_polls.h"
 #include "omp/export.h"
 
-extern "C" {
-int sched_yield();
-int mkl_serv_trylock(void* lock);
-}
+extern "C" int mkl_serv_trylock(void* lock);
 
 namespace roost::omp {
 namespace {
