@@ -1,3 +1,6 @@
+// sanitized: address
+// reason: ThreadSanitizer holds signals back until a call of libc, which a spin does not make
+//
 // Members that take turns by spinning come to run on threads that have an alternate signal stack of
 // the program's, be it a small one, as Python's faulthandler and Rust give. One that spins in a
 // handler on that stack is left alone: a sibling's signal would begin where its handler is.
