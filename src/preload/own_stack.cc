@@ -6,7 +6,6 @@
 #include <atomic>
 
 #include "os/sys.h"
-#include "spin/other_stack.h"
 
 namespace roost {
 namespace {
@@ -18,20 +17,16 @@ struct alignas(64) Stack {
 Stack stacks[kStacks];
 std::atomic<bool> in_use[kStacks];
 
-unsigned take_stack() {
-  for (unsigned i = 0; i < kStacks; ++i)
-    if (!in_use[i].exchange(true, std::memory_order_acquire)) return i;
-  return kStacks;
-}
-
 }  // namespace
 
-bool call_on_own_stack(void (*function)(void*), void* data) {
-  unsigned taken = take_stack();
-  if (taken == kStacks) return false;
-  spin::call_on_stack(stacks[taken].bytes + sizeof stacks[taken].bytes, function, data);
-  in_use[taken].store(false, std::memory_order_release);
-  return true;
+void* take_own_stack() {
+  for (unsigned i = 0; i < kStacks; ++i)
+    if (!in_use[i].exchange(true, std::memory_order_acquire)) return &stacks[i] + 1;
+  return nullptr;
+}
+
+void give_own_stack(void* top) {
+  in_use[static_cast<Stack*>(top) - 1 - stacks].store(false, std::memory_order_release);
 }
 
 void set_signal_mask_of(const ucontext_t& interrupted) {

@@ -4,15 +4,23 @@
 
 #include <ucontext.h>
 
+#include "spin/other_stack.h"
+
 namespace roost {
 
-// With all signals blocked: calls `function(data)` on another stack of 32 KiB. False if all are in
-// use. Nothing may be thrown through it.
-bool call_on_own_stack(void (*function)(void*), void* data);
+// The top of one of 32 KiB, null if all are in use; and back.
+void* take_own_stack();
+void give_own_stack(void* top);
 
+// With all signals blocked: calls `function()` on one of them. False if all are in use. Nothing may
+// be thrown through it.
 template <class Function>
 bool on_own_stack(Function function) {
-  return call_on_own_stack([](void* f) { (*static_cast<Function*>(f))(); }, &function);
+  void* top = take_own_stack();
+  if (!top) return false;
+  spin::on_stack(top, function);
+  give_own_stack(top);
+  return true;
 }
 
 // In a handler whose action blocks more signals: blocks those that the thread itself does.

@@ -32,9 +32,8 @@ class VainYields {
 
   // The turn has been given to one of so many other processes.
   void gave(Nanoseconds granted, std::uint32_t others) {
-    set(own_, granted - get(since_));
     set(gave_, granted);
-    set(others_, others);
+    set(fair_, kLonger * (granted - get(since_)) * others);
     forget();
   }
   // Others have had nothing to do there, either.
@@ -59,16 +58,14 @@ class VainYields {
   // Where the others use their turns, they need not be given any so soon: these threads may do
   // something in between as well.
   void come_back(Nanoseconds granted) {
-    Nanoseconds away = granted - get(gave_);
-    bool long_away = away > kLonger * get(own_) * get(others_);
+    bool long_away = granted - get(gave_) > get(fair_);
     set(more_, long_away ? std::min(2 * few(), kMost) - kFew : (few() - kFew) / 2);
     set(gave_, Nanoseconds{0});
   }
 
   std::atomic<Nanoseconds> since_;
   std::atomic<Nanoseconds> gave_;  // when the turn was given away, 0: since then it has come back
-  std::atomic<Nanoseconds> own_;   // how long that turn had been
-  std::atomic<std::uint32_t> others_;
+  std::atomic<Nanoseconds> fair_;  // for how long the others may have had it by then
   std::atomic<std::uint32_t> yields_;
   std::atomic<std::uint32_t> more_;
 };
