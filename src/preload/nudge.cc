@@ -21,12 +21,16 @@
 #include "preload/wait_loads.h"
 #include "sched/runtime.h"
 #include "spin/interrupted.h"
+#include "spin/long_wait.h"
 
 namespace roost {
 namespace {
 
 constexpr int kSignal = SIGURG;
 constexpr unsigned kMaxSteps = 1024;
+// Of one that follows calls and stores, which threads that compute fail late: of a light thread,
+// whose siblings may wait for ever, and of another, at most at each 32nd question.
+constexpr unsigned kMaxLongStepsOfLight = 65536, kMaxLongSteps = 2048;
 
 SpinMode mode = SpinMode::off;
 std::atomic<bool> taken{false};  // the handler is ours
@@ -35,16 +39,49 @@ ROOST_LISTED constinit Real<int(int, const struct sigaction*, struct sigaction*)
     "sigaction"};
 
 #if defined(__x86_64__)
+// The program's own code around an address.
+bool read_program(std::uint64_t address, spin::CodeWindow& code) {
+  if (!read_code(address, code, os::read_own_memory)) return false;
+  undo_rewrites(code);
+  return true;
+}
+
+// The same of a thread whose rounds are long. A light one is led to where its siblings may go on in
+// its place.
+bool find_long_wait(ucontext_t& context, spin::WaitProof& proof) {
+  static constinit thread_local std::uint32_t questions __attribute__((tls_model("initial-exec"))) =
+      0;
+  static constinit thread_local unsigned failed __attribute__((tls_model("initial-exec"))) = 0;
+  bool light = is_light();
+  ++questions;
+  if (!light && questions % (1u << failed) != 0) return false;
+  spin::Registers registers = spin::registers_of(context);
+  spin::LongWait wait =
+      prove_long_wait(registers, {read_program, os::read_own_memory},
+                      light ? kMaxLongStepsOfLight >> (5 - failed) : kMaxLongSteps, questions);
+  // Who looks at the clock will do something else some day.
+  if (!wait.waits || (wait.looks_at_clock && !light)) {
+    if (failed < 5) ++failed;
+    return false;
+  }
+  failed = 0;
+  proof.all_loads = wait.all_loads;
+  proof.loads = wait.loads;
+  if (!light) return true;
+  bool rests = go_to_rest(registers, read_program, wait);
+  spin::set_registers(context, registers);
+  return rests;
+}
+
 // Whether the interrupted thread waits; its loop may be rewritten then.
-bool find_wait(const ucontext_t& context, spin::WaitProof& proof) {
+bool find_wait(ucontext_t& context, spin::WaitProof& proof) {
   spin::Registers registers = spin::registers_of(context);
   spin::CodeWindow code;
-  if (!read_code(registers.instruction_pointer, code, os::read_own_memory)) return false;
-  undo_rewrites(code);
+  if (!read_program(registers.instruction_pointer, code)) return false;
   proof = prove_wait(registers, code, read_carefully, kMaxSteps);
-  if (!proof.waits) return false;
+  if (!proof.waits && !find_long_wait(context, proof)) return false;
   runtime_segment().header->waits_found.fetch_add(1, std::memory_order_relaxed);
-  if (mode == SpinMode::rewrite) rewrite_wait_loop(proof, code);
+  if (proof.waits && mode == SpinMode::rewrite) rewrite_wait_loop(proof, code);
   return true;
 }
 

@@ -12,7 +12,7 @@ namespace {
 
 constexpr unsigned kStacks = 4;
 struct alignas(64) Stack {
-  char bytes[32 * 1024];
+  char bytes[64 * 1024];
 };
 Stack stacks[kStacks];
 std::atomic<bool> in_use[kStacks];

@@ -8,7 +8,7 @@
 
 namespace roost {
 
-// The top of one of 32 KiB, null if all are in use; and back.
+// The top of one of 64 KiB, null if all are in use; and back.
 void* take_own_stack();
 void give_own_stack(void* top);
 

@@ -35,6 +35,11 @@ bool looks_past_bound(const Instruction& i) {
   return i.operation == Operation::jump_on_condition && (kOrders >> i.condition & 1);
 }
 
+// No calls, and nothing else by which the way to the next yield could be long.
+bool plain_step(Walker& walker) {
+  return walker.step() && !walker.instruction().is_for_wait_proof();
+}
+
 // The code around the walker's next instruction is there.
 bool enter(const Walker& walker, ReadCodeWindow read_code, CodeWindow& code) {
   std::uint64_t at = walker.registers.instruction_pointer;
@@ -46,12 +51,13 @@ bool find_last_comparison(const Registers& returned, ReadCodeWindow read_code, R
                           CodeWindow& code, Comparison& last, std::uint64_t& call) {
   if (!read_code(returned.instruction_pointer, code)) return false;
   call = call_before(code.bytes, code.address, returned.instruction_pointer);
-  Walker walker(returned, code, memory);
+  UnchangedMemory unchanged(memory);
+  Walker walker(returned, code, unchanged);
   Comparison made;
   for (unsigned step = 0; step < kMaxPath; ++step) {
     if (walker.registers.instruction_pointer == call) return last.counter != kNoRegister;
     Comparison before{walker.registers, kNoRegister, 0, 0};
-    if (!enter(walker, read_code, code) || !walker.step()) return false;
+    if (!enter(walker, read_code, code) || !plain_step(walker)) return false;
     const Instruction& i = walker.instruction();
     if (i.operation == Operation::jump_on_condition)
       last = looks_past_bound(i) ? made : Comparison{walker.registers, kNoRegister, 0, 0};
@@ -82,7 +88,7 @@ bool walk_round(Walker& walker, const Comparison& last, Round& round) {
   bool just_compared = false;
   do {
     Registers before = walker.registers;
-    if (++round.steps > kMaxRound || !walker.step()) return false;
+    if (++round.steps > kMaxRound || !plain_step(walker)) return false;
     const Instruction& i = walker.instruction();
     if (i.operation == Operation::jump_on_condition && !just_compared) {
       if (round.n_exits == kMaxExits) return false;
@@ -91,7 +97,7 @@ bool walk_round(Walker& walker, const Comparison& last, Round& round) {
           (walker.effect.jumped ? 0 : static_cast<std::uint64_t>(i.target));
     }
     round.pauses += i.pauses;
-    if (walker.effect.loaded && !round.loads.note(walker.effect.load)) return false;
+    if (!round.loads.note(walker.effect)) return false;
     if (just_compared && !looks_past_bound(i)) return false;
     just_compared =
         compares(i) && i.destination.number == last.counter && i.immediate == last.bound;
@@ -125,9 +131,10 @@ bool ends_in_yield(const Round& round, const Comparison& last, std::uint64_t cal
                    ReadCodeWindow read_code, ReadMemory memory, CodeWindow& code) {
   Registers past = round.at_comparison;
   past.general[last.counter] = last.count;  // as it was, and so was saved around the yield
-  Walker walker(past, code, memory);
+  UnchangedMemory unchanged(memory);
+  Walker walker(past, code, unchanged);
   for (unsigned step = 0; walker.registers.instruction_pointer != call; ++step) {
-    if (step == kMaxRound || !enter(walker, read_code, code) || !walker.step()) return false;
+    if (step == kMaxRound || !enter(walker, read_code, code) || !plain_step(walker)) return false;
   }
   return true;
 }
@@ -181,9 +188,10 @@ bool find_counted_wait(const Registers& returned, ReadCodeWindow read_code, Read
   if (last.bound < kLeastRounds || last.bound > INT32_MAX) return false;
   last.registers.general[last.counter] = static_cast<std::uint64_t>(last.bound / 2);
   if (!read_code(last.registers.instruction_pointer, code)) return false;
-  Walker walker(last.registers, code, memory);
+  UnchangedMemory unchanged(memory);
+  Walker walker(last.registers, code, unchanged);
   for (unsigned steps = 0; !walker.went_back();) {
-    if (++steps > kMaxRound || !walker.step()) return false;
+    if (++steps > kMaxRound || !plain_step(walker)) return false;
   }
   Round first, second;
   Registers before = walker.registers;

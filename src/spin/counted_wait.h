@@ -20,9 +20,6 @@ struct CountedWait {
   std::int32_t rounds;
 };
 
-// Fills the code around `address`; false if it cannot be read.
-using ReadCodeWindow = bool (*)(std::uint64_t address, CodeWindow& code);
-
 // `returned`: the registers as sched_yield leaves them: RAX its result, the instruction pointer its
 // return address, what a function need not preserve 0. False if there is no such wait, or it is
 // over.

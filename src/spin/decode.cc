@@ -31,19 +31,24 @@ bool field(const Form& form, std::uint8_t width, Operand& operand) {
 
 constexpr Operand kImmediate{Kind::immediate, 0};
 constexpr Operand kAccumulator{Kind::general, 0};
+constexpr Operand kCounter{Kind::general, 1};
 constexpr Operand kData{Kind::general, 2};
 
-// The eight arithmetic operations that share an encoding; adc and sbb are not on the list.
-bool arithmetic(unsigned number, Operation& operation) {
-  constexpr Operation kOperations[8] = {Operation::add,     Operation::bit_or,  Operation::nothing,
-                                        Operation::nothing, Operation::bit_and, Operation::subtract,
-                                        Operation::bit_xor, Operation::compare};
-  operation = kOperations[number];
-  return operation != Operation::nothing;
+// The eight arithmetic operations that share an encoding.
+Operation arithmetic(unsigned number) {
+  constexpr Operation kOperations[8] = {Operation::add,
+                                        Operation::bit_or,
+                                        Operation::add_with_carry,
+                                        Operation::subtract_with_borrow,
+                                        Operation::bit_and,
+                                        Operation::subtract,
+                                        Operation::bit_xor,
+                                        Operation::compare};
+  return kOperations[number];
 }
 
 bool decode_arithmetic(const Form& form, Instruction& i) {
-  if (!arithmetic(form.opcode >> 3, i.operation)) return false;
+  i.operation = arithmetic(form.opcode >> 3);
   i.width = form.opcode & 1 ? full_width(form) : 1;
   switch (form.opcode & 7) {
     case 0:
@@ -61,7 +66,7 @@ bool decode_arithmetic(const Form& form, Instruction& i) {
 
 bool decode_shift(const Form& form, Instruction& i) {
   i.width = form.opcode & 1 ? full_width(form) : 1;
-  i.source = kImmediate;
+  i.source = form.opcode < 0xd2 ? kImmediate : kCounter;
   if (form.opcode >= 0xd0) i.immediate = 1;
   switch (form.modrm >> 3 & 7) {
     case 4:
@@ -79,20 +84,38 @@ bool decode_shift(const Form& form, Instruction& i) {
   return register_or_memory(form, i.width, i.destination);
 }
 
+// Of eight bytes, whatever REX.W says.
+bool decode_on_stack(const Form& form, Operation operation, Instruction& i) {
+  i.operation = operation;
+  i.width = 8;
+  return !form.operand_size;
+}
+
+// Opcode FF: pushes, and calls and jumps through a register or memory.
+bool decode_indirect(const Form& form, unsigned number, Instruction& i) {
+  constexpr Operation kOperations[8] = {
+      Operation::nothing,       Operation::nothing, Operation::call, Operation::nothing,
+      Operation::jump_indirect, Operation::nothing, Operation::push, Operation::nothing};
+  return decode_on_stack(form, kOperations[number], i) && i.operation != Operation::nothing &&
+         register_or_memory(form, 8, i.source);
+}
+
 // Opcodes F6, F7, FE and FF: one operand, the operation is in the operand byte.
 bool decode_unary(const Form& form, Instruction& i) {
   i.width = form.opcode & 1 ? full_width(form) : 1;
   unsigned number = form.modrm >> 3 & 7;
   if (form.opcode >= 0xfe) {
-    if (number > 1) return false;
+    if (number > 1) return form.opcode == 0xff && decode_indirect(form, number, i);
     i.operation = number == 0 ? Operation::increment : Operation::decrement;
   } else if (number == 0) {
     i.operation = Operation::test;
     i.source = kImmediate;
   } else if (number == 2 || number == 3) {
     i.operation = number == 2 ? Operation::bit_not : Operation::negate;
-  } else if (number >= 6 && i.width > 1) {
-    i.operation = number == 6 ? Operation::divide : Operation::divide_signed;
+  } else if (number >= 4 && i.width > 1) {
+    constexpr Operation kOperations[4] = {Operation::multiply_long, Operation::multiply_long_signed,
+                                          Operation::divide, Operation::divide_signed};
+    i.operation = kOperations[number - 4];
     i.destination = kAccumulator;
     return register_or_memory(form, i.width, i.source);
   } else {
@@ -105,7 +128,7 @@ bool decode_jump(const Form& form, Operation operation, Instruction& i) {
   i.operation = operation;
   i.condition = form.opcode & 15;
   i.target = form.immediate;
-  return form.repeat == 0 && !form.operand_size;  // processors disagree on 16-bit jumps
+  return !form.operand_size;  // processors disagree on 16-bit jumps
 }
 
 bool decode_one_byte(const Form& form, Instruction& i) {
@@ -118,8 +141,26 @@ bool decode_one_byte(const Form& form, Instruction& i) {
     i.source = kImmediate;
     return general(form, i.width, (opcode & 7) | (form.rex & 1) << 3, i.destination);
   }
+  if (opcode >= 0x50 && opcode <= 0x5f) {
+    Operand& operand = opcode < 0x58 ? i.source : i.destination;
+    operand = {Kind::general, static_cast<std::uint8_t>((opcode & 7) | (form.rex & 1) << 3)};
+    return decode_on_stack(form, opcode < 0x58 ? Operation::push : Operation::pop, i);
+  }
   std::uint8_t width = opcode & 1 ? full_width(form) : 1;
   switch (opcode) {
+    case 0x68:
+    case 0x6a:
+      i.source = kImmediate;
+      return decode_on_stack(form, Operation::push, i);
+    case 0xc2:
+    case 0xc3:
+      i.immediate &= 0xffff;
+      return decode_on_stack(form, Operation::return_from_call, i);
+    case 0xc9:
+      return decode_on_stack(form, Operation::leave, i);
+    case 0xe8:
+      i.target = form.immediate;
+      return decode_on_stack(form, Operation::call, i);
     case 0x63:
       i.operation = Operation::move_sign_extended;
       i.width = full_width(form);
@@ -135,8 +176,8 @@ bool decode_one_byte(const Form& form, Instruction& i) {
     case 0x83:
       i.width = width;
       i.source = kImmediate;
-      return arithmetic(form.modrm >> 3 & 7, i.operation) &&
-             register_or_memory(form, width, i.destination);
+      i.operation = arithmetic(form.modrm >> 3 & 7);
+      return register_or_memory(form, width, i.destination);
     case 0x84:
     case 0x85:
     case 0x86:
@@ -185,6 +226,8 @@ bool decode_one_byte(const Form& form, Instruction& i) {
     case 0xc1:
     case 0xd0:
     case 0xd1:
+    case 0xd2:
+    case 0xd3:
       return decode_shift(form, i);
     case 0xc6:
     case 0xc7:
@@ -205,10 +248,35 @@ bool decode_one_byte(const Form& form, Instruction& i) {
   }
 }
 
+// POPCNT, BSF, BSR; TZCNT is as BSF where the source is not 0. LZCNT depends on the processor.
+bool decode_bit_count(const Form& form, Instruction& i) {
+  if (form.repeat != (form.opcode == 0xb8 ? 0xf3 : 0) &&
+      !(form.opcode == 0xbc && form.repeat == 0xf3))
+    return false;
+  i.operation = form.opcode == 0xb8   ? Operation::count_bits
+                : form.opcode == 0xbc ? Operation::lowest_bit
+                                      : Operation::highest_bit;
+  i.sets_zero = form.repeat != 0;
+  i.width = full_width(form);
+  return field(form, 8, i.destination) && register_or_memory(form, i.width, i.source);
+}
+
+// BT, BTS, BTR, BTC of a bit of the operand itself: by a register, in memory, it may lie elsewhere.
+bool decode_bit_test(const Form& form, Instruction& i) {
+  bool immediate = form.opcode == 0xba;
+  unsigned number = immediate ? form.modrm >> 3 & 7 : form.opcode >> 3 & 7;
+  if (number < 4 || (!immediate && form.memory_form())) return false;
+  i.operation = static_cast<Operation>(static_cast<unsigned>(Operation::test_bit) + number - 4);
+  i.source = kImmediate;
+  return register_or_memory(form, i.width, i.destination) &&
+         (immediate || field(form, i.width, i.source));
+}
+
 bool decode_two_byte(const Form& form, Instruction& i) {
   std::uint8_t opcode = form.opcode;
   if (opcode >= 0x80 && opcode <= 0x8f) return decode_jump(form, Operation::jump_on_condition, i);
   if (opcode == 0x1e) return form.repeat == 0xf3 && form.modrm == 0xfa;  // endbr64
+  if (opcode == 0xb8 || opcode == 0xbc || opcode == 0xbd) return decode_bit_count(form, i);
   if (form.repeat) return false;
   i.condition = opcode & 15;
   i.width = full_width(form);
@@ -222,6 +290,23 @@ bool decode_two_byte(const Form& form, Instruction& i) {
     return register_or_memory(form, 1, i.destination);
   }
   switch (opcode) {
+    case 0x01:
+      i.operation = Operation::read_time_stamp_and_processor;
+      return form.modrm == 0xf9;
+    case 0x31:
+      i.operation = Operation::read_time_stamp;
+      return true;
+    case 0xa3:
+    case 0xab:
+    case 0xb3:
+    case 0xba:
+    case 0xbb:
+      return decode_bit_test(form, i);
+    case 0xc0:
+    case 0xc1:
+      i.operation = Operation::exchange_add;
+      i.width = opcode & 1 ? full_width(form) : 1;
+      return register_or_memory(form, i.width, i.destination) && field(form, i.width, i.source);
     case 0x0d:
     case 0x18:  // prefetches
       return form.memory_form();
@@ -250,6 +335,25 @@ bool decode_two_byte(const Form& form, Instruction& i) {
   }
 }
 
+// Whether a repeat prefix is `pause`, or one that branches may have: BND, or one for old branch
+// predictors.
+bool means_nothing(const Form& form) {
+  switch (form.opcode) {
+    case 0x90:
+      return true;
+    case 0xc2:
+    case 0xc3:
+      return true;
+    case 0xe8:
+    case 0xe9:
+      return form.repeat == 0xf2;
+    case 0xff:
+      return form.repeat == 0xf2 && (form.modrm >> 3 & 7) >= 2;
+    default:
+      return form.opcode >= 0x70 && form.opcode <= 0x7f && form.repeat == 0xf2;
+  }
+}
+
 // Read-modify-write of memory; the prefix is a fault elsewhere.
 bool may_be_locked(const Instruction& i) {
   switch (i.operation) {
@@ -264,6 +368,12 @@ bool may_be_locked(const Instruction& i) {
     case Operation::bit_not:
     case Operation::exchange:
     case Operation::compare_exchange:
+    case Operation::add_with_carry:
+    case Operation::subtract_with_borrow:
+    case Operation::exchange_add:
+    case Operation::set_bit:
+    case Operation::reset_bit:
+    case Operation::complement_bit:
       return i.destination.kind == Kind::memory;
     default:
       return false;
@@ -275,14 +385,13 @@ bool may_be_locked(const Instruction& i) {
 bool decode(const std::uint8_t* bytes, std::size_t size, Instruction& instruction) {
   Form form;
   if (!parse(bytes, size, form)) return false;
-  if (form.vector || form.map > 1 || form.segment || form.address_size) return false;
+  if (form.vector || form.map > 1 || form.other_segment || form.address_size) return false;
   Instruction i;
   i.length = static_cast<std::uint8_t>(form.length);
   i.memory = form.memory;
   i.immediate = form.immediate;
   i.locked = form.lock;
-  bool pause = form.map == 0 && form.opcode == 0x90;
-  if (form.map == 0 && form.repeat && !pause) return false;
+  if (form.map == 0 && form.repeat && !means_nothing(form)) return false;
   if (!(form.map == 0 ? decode_one_byte(form, i) : decode_two_byte(form, i))) return false;
   if (form.lock && !may_be_locked(i)) return false;
   instruction = i;

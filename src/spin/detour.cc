@@ -15,7 +15,7 @@ struct Pad {
 };
 
 bool pads(const Form& form) {
-  if (form.vector || form.lock || form.segment) return false;
+  if (form.vector || form.lock || form.memory.in_thread || form.other_segment) return false;
   if (form.map == 0) return (form.opcode == 0x90 && form.repeat == 0) || form.opcode == 0xcc;
   return form.map == 1 && form.opcode == 0x1f;
 }

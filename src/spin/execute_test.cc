@@ -56,12 +56,42 @@ bool read_in_place(std::uint64_t address, unsigned width, std::uint64_t& value) 
   return true;
 }
 
+UnchangedMemory unchanged(read_in_place);
+
+// A copy of `memory` that is written to in its place.
+class Copied final : public Memory {
+ public:
+  Copied() { std::memcpy(words_, memory, sizeof words_); }
+  bool read(std::uint64_t address, unsigned width, std::uint64_t& value) override {
+    return read_in_place(at(address), width, value);
+  }
+  bool write(std::uint64_t address, unsigned width, std::uint64_t value,
+             const std::uint64_t* was) override {
+    std::uint64_t now;
+    if (was && (!read(address, width, now) || now != *was)) return false;
+    std::memcpy(reinterpret_cast<void*>(at(address)), &value, width);
+    return true;
+  }
+  bool is_as(const std::uint64_t (&other)[64]) const {
+    return std::memcmp(words_, other, sizeof words_) == 0;
+  }
+
+ private:
+  std::uint64_t at(std::uint64_t address) const {
+    return address - reinterpret_cast<std::uint64_t>(memory) +
+           reinterpret_cast<std::uint64_t>(words_);
+  }
+  std::uint64_t words_[64];
+};
+
 bool uses(const Operand& operand, unsigned number) {
   return operand.kind == Operand::Kind::general && operand.number == number;
 }
 
 bool harness_can_run(const Instruction& i) {
-  if (i.jumps() || i.divides()) return false;  // a division may trap
+  if (i.jumps() || i.divides() || i.uses_stack()) return false;  // a division may trap
+  if (i.operation == Operation::jump_indirect || i.memory.in_thread) return false;
+  if (i.looks_at_clock()) return false;
   for (unsigned reserved : {4u, 15u}) {
     if (uses(i.destination, reserved) || uses(i.source, reserved)) return false;
   }
@@ -83,7 +113,7 @@ TEST(ExecuteTest, Does_what_the_processor_does) {
   ASSERT_NE(page, MAP_FAILED);
   std::mt19937_64 random(4711);
   const std::uint8_t prefixes[] = {0x66, 0x48, 0x41, 0x45, 0x49, 0x4d, 0x40, 0xf0};
-  unsigned tried = 0, seen[32] = {};
+  unsigned tried = 0, seen[64] = {};
   for (unsigned attempt = 0; attempt < 2'000'000 && tried < 60'000; ++attempt) {
     std::uint8_t bytes[16];
     for (std::uint8_t& byte : bytes) byte = static_cast<std::uint8_t>(random());
@@ -108,22 +138,22 @@ TEST(ExecuteTest, Does_what_the_processor_does) {
     machine.flags = (random() & kFlags) | 2;
     std::memcpy(registers.general, machine.general, sizeof registers.general);
     registers.flags = static_cast<std::uint32_t>(machine.flags) & kFlags;
-    std::uint64_t before[64];
-    std::memcpy(before, memory, sizeof memory);
+    Copied copied;
     Effect effect;
-    bool executed = execute(i, read_in_place, registers, effect);
+    bool executed = execute(i, copied, registers, effect);
     std::memcpy(page, bytes, i.length);
     page[i.length] = 0xc3;
     run_on_machine(&machine, page);
-    bool changed = std::memcmp(before, memory, sizeof memory) != 0;
     if (!executed) {
-      EXPECT_TRUE(changed) << "refused without need";
+      // Processors disagree on the lowest and the highest bit of 0.
+      bool looks_for_bit =
+          i.operation == Operation::lowest_bit || i.operation == Operation::highest_bit;
+      EXPECT_TRUE(looks_for_bit) << "refused without need";
       continue;
     }
     ++tried;
     ++seen[static_cast<unsigned>(i.operation)];
-    ASSERT_FALSE(changed) << "a store was overlooked, operation "
-                          << static_cast<unsigned>(i.operation);
+    ASSERT_TRUE(copied.is_as(memory)) << "operation " << static_cast<unsigned>(i.operation);
     for (int r = 0; r < 15; ++r) {
       if (r == 4) continue;
       ASSERT_EQ(registers.general[r], machine.general[r])
@@ -161,7 +191,7 @@ TEST(ExecuteTest, Divides) {
         registers.general[0] = lower(a);
         registers.general[1] = lower(b);
         registers.general[2] = form.is_signed && a < 0 ? mask : 0;
-        bool executed = execute(i, read_in_place, registers, effect);
+        bool executed = execute(i, unchanged, registers, effect);
         ASSERT_EQ(executed, b != 0 && !(form.is_signed && b == -1)) << a << " / " << b;
         if (!executed) continue;
         std::uint64_t quotient = form.is_signed ? lower(a / b) : lower(a) / lower(b);
@@ -180,7 +210,7 @@ TEST(ExecuteTest, Does_not_divide_what_may_overflow) {
   Registers registers{};
   registers.general[1] = registers.general[2] = 1;
   ASSERT_TRUE(decode(code, sizeof code, i));
-  EXPECT_FALSE(execute(i, read_in_place, registers, effect));
+  EXPECT_FALSE(execute(i, unchanged, registers, effect));
 }
 
 // Whether a jump with each condition is taken, against the processor's setcc.
@@ -199,9 +229,9 @@ TEST(ExecuteTest, Conditions_hold_when_the_processor_says_so) {
       Registers by_set{}, by_jump{};
       by_set.flags = by_jump.flags = flags;
       ASSERT_TRUE(decode(set, sizeof set, i));
-      ASSERT_TRUE(execute(i, read_in_place, by_set, effect));
+      ASSERT_TRUE(execute(i, unchanged, by_set, effect));
       ASSERT_TRUE(decode(jump, sizeof jump, i));
-      ASSERT_TRUE(execute(i, read_in_place, by_jump, effect));
+      ASSERT_TRUE(execute(i, unchanged, by_jump, effect));
       EXPECT_EQ(by_set.general[0] == 1, effect.jumped);
       EXPECT_EQ(by_jump.instruction_pointer, effect.jumped ? 0x12u : 2u);
     }

@@ -17,11 +17,12 @@ inline constexpr int kInstructionPointer = 16;
 inline constexpr unsigned kMaxInstructionBytes = 15;
 
 // base + index * scale + displacement; the instruction pointer as base counts from the next
-// instruction.
+// instruction; FS counts from the thread pointer.
 struct MemoryOperand {
   std::int8_t base = kNoRegister;
   std::int8_t index = kNoRegister;
   std::uint8_t scale = 1;
+  bool in_thread = false;  // FS
   std::int32_t displacement = 0;
 };
 
@@ -36,7 +37,7 @@ struct Form {
   bool vector = false;        // VEX, EVEX
   bool operand_size = false;  // prefixes, from here on
   bool address_size = false;
-  bool segment = false;  // FS or GS
+  bool other_segment = false;  // GS; FS is in `memory`
   bool lock = false;
   std::uint8_t repeat = 0;  // F2 or F3
   MemoryOperand memory;     // if has_modrm and the operand is memory
@@ -89,6 +90,27 @@ enum class Operation : std::uint8_t {
   jump_on_condition,
   divide,  // RAX by the source; the remainder to RDX
   divide_signed,
+  // What spin/wait_proof.h knows only, from here on.
+  add_with_carry,
+  subtract_with_borrow,
+  exchange_add,   // the source gets the destination's old value
+  multiply_long,  // RAX by the source, to RDX and RAX
+  multiply_long_signed,
+  count_bits,
+  lowest_bit,  // its number, of a source that is not 0
+  highest_bit,
+  test_bit,
+  set_bit,
+  reset_bit,
+  complement_bit,
+  read_time_stamp,
+  read_time_stamp_and_processor,
+  push,
+  pop,
+  leave,
+  call,  // the source's address, or by so many bytes
+  jump_indirect,
+  return_from_call,  // and drops so many bytes more
 };
 
 struct Operand {
@@ -104,6 +126,7 @@ struct Instruction {
   std::uint8_t condition = 0;     // as encoded: 4 is equal, 5 not equal ...
   bool locked = false;            // a read-modify-write that other cores see as one
   bool pauses = false;            // the hint that this is a wait loop
+  bool sets_zero = false;         // a lowest bit that is the first
   Operand destination, source;
   MemoryOperand memory;
   std::int64_t immediate = 0;
@@ -122,9 +145,43 @@ struct Instruction {
   bool divides() const {
     return operation == Operation::divide || operation == Operation::divide_signed;
   }
+  bool is_for_wait_proof() const { return operation > Operation::divide_signed; }
+  bool tests_bit() const {
+    return operation >= Operation::test_bit && operation <= Operation::complement_bit;
+  }
+  bool uses_stack() const {
+    return operation >= Operation::push && operation != Operation::jump_indirect;
+  }
+  bool multiplies_long() const {
+    return operation == Operation::multiply_long || operation == Operation::multiply_long_signed;
+  }
+  bool looks_at_clock() const {
+    return operation == Operation::read_time_stamp ||
+           operation == Operation::read_time_stamp_and_processor;
+  }
+  bool shifts() const {
+    return operation >= Operation::shift_left && operation <= Operation::shift_right_signed;
+  }
+  bool sets_flags() const {
+    return (operation >= Operation::add && operation <= Operation::shift_right_signed) ||
+           operation == Operation::multiply || operation == Operation::multiply_by_immediate ||
+           operation == Operation::compare_exchange || divides() ||
+           (operation >= Operation::add_with_carry && operation <= Operation::complement_bit);
+  }
+  // It leaves some of them, or may do so.
+  bool keeps_flags() const {
+    return operation == Operation::increment || operation == Operation::decrement ||
+           operation == Operation::bit_not || tests_bit() ||
+           (shifts() && source.kind == Operand::Kind::general);
+  }
+  bool reads_flags() const {
+    return operation == Operation::jump_on_condition || operation == Operation::set_on_condition ||
+           operation == Operation::conditional_move || operation == Operation::add_with_carry ||
+           operation == Operation::subtract_with_borrow;
+  }
   bool stores() const {
     return destination.kind == Operand::Kind::memory && operation != Operation::compare &&
-           operation != Operation::test;
+           operation != Operation::test && operation != Operation::test_bit;
   }
 };
 

@@ -20,6 +20,11 @@ class Loads {
     return true;
   }
 
+  // What an instruction has read, and what it has found there already that it would write.
+  bool note(const Effect& effect) {
+    return (!effect.loaded || note(effect.load)) && (!effect.stored || note(effect.store));
+  }
+
   unsigned count() const { return count_; }
   const Load& operator[](unsigned i) const { return loads_[i]; }
   const Load* begin() const { return loads_; }

@@ -190,8 +190,10 @@ void read_prefixes(Reader& in, Form& form) {
         form.repeat = in.peek();
         break;
       case 0x64:
+        form.memory.in_thread = true;
+        break;
       case 0x65:
-        form.segment = true;
+        form.other_segment = true;
         break;
       case 0x2e:
       case 0x36:

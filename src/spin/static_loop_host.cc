@@ -30,18 +30,6 @@ bool clears(const Instruction& i) {  // xor %eax, %eax
          i.source.kind == Kind::general && i.destination.number == i.source.number;
 }
 
-bool sets_flags(Operation operation) {
-  return (operation >= Operation::add && operation <= Operation::negate) ||
-         (operation >= Operation::shift_left && operation <= Operation::shift_right_signed) ||
-         operation == Operation::compare_exchange || operation == Operation::multiply ||
-         operation == Operation::multiply_by_immediate || operation >= Operation::divide;
-}
-
-bool reads_flags(Operation operation) {
-  return operation == Operation::jump_on_condition || operation == Operation::set_on_condition ||
-         operation == Operation::conditional_move;
-}
-
 Use use_of(const Instruction& i) {
   Use use;
   bool partial = i.width < 4;
@@ -62,8 +50,8 @@ Use use_of(const Instruction& i) {
     use.reads |= 1 | 4;
     use.writes |= 1 | 4;
   }
-  if (reads_flags(i.operation)) use.reads |= kFlagsBit;
-  if (sets_flags(i.operation)) use.writes |= kFlagsBit;
+  if (i.reads_flags()) use.reads |= kFlagsBit;
+  if (i.sets_flags() && i.operation != Operation::bit_not) use.writes |= kFlagsBit;
   return use;
 }
 
@@ -81,6 +69,7 @@ StaticLoop classify_loop(const std::uint8_t* code, std::size_t size) {
   for (std::size_t at = 0; at < size;) {
     Instruction i;
     if (!decode(code + at, size - at, i)) return loop;
+    if (i.is_for_wait_proof() || i.memory.in_thread) return loop;
     at += i.length;
     ++loop.instructions;
     if (i.jumps() && at < size) {

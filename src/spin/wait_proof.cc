@@ -33,7 +33,8 @@ void sort_branches(WaitProof& proof) {
 WaitProof prove_wait(const Registers& start, const CodeWindow& code, ReadMemory memory,
                      unsigned max_steps) {
   WaitProof proof{};
-  Walker walker(start, code, memory);
+  UnchangedMemory unchanged(memory);
+  Walker walker(start, code, unchanged);
   Registers seen{};
   bool has_seen = false;
   unsigned backward = 0, look_again_at = 1;
@@ -54,7 +55,7 @@ WaitProof prove_wait(const Registers& start, const CodeWindow& code, ReadMemory 
   do {
     if (!walker.step()) return WaitProof{};
     ++proof.steps;
-    if (walker.effect.loaded && !proof.loads.note(walker.effect.load)) proof.all_loads = false;
+    if (!proof.loads.note(walker.effect)) proof.all_loads = false;
     if (walker.went_back()) note_branch(proof, walker);
     if (proof.steps > max_steps) return WaitProof{};  // memory changed meanwhile
   } while (!(walker.went_back() && walker.registers == seen));

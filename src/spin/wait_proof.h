@@ -19,6 +19,9 @@ struct CodeWindow {
   std::uint8_t bytes[512];
 };
 
+// Fills the code around `address`; false if it cannot be read.
+using ReadCodeWindow = bool (*)(std::uint64_t address, CodeWindow& code);
+
 inline constexpr unsigned kMaxBranches = 4;
 
 // A backward jump that a round takes.

@@ -5,7 +5,8 @@
 
 namespace roost::spin {
 
-inline constexpr std::uint32_t kAccumulatorBit = 1u << 0, kDataBit = 1u << 2;
+inline constexpr std::uint32_t kAccumulatorBit = 1u << 0, kCounterBit = 1u << 1, kDataBit = 1u << 2,
+                               kStackPointerBit = 1u << 4, kFramePointerBit = 1u << 5;
 
 // Registers as bits; one written may have been read, too.
 inline std::uint32_t bit(int number) { return number >= 0 && number < 16 ? 1u << number : 0; }
@@ -20,15 +21,22 @@ inline std::uint32_t registers_read(const Instruction& i) {
       i.operation == Operation::compare_exchange)
     read |= kAccumulatorBit;
   if (i.divides()) read |= kAccumulatorBit | kDataBit;
+  if (i.multiplies_long()) read |= kAccumulatorBit;
+  if (i.uses_stack()) read |= i.operation == Operation::leave ? kFramePointerBit : kStackPointerBit;
   return read;
 }
 
 inline std::uint32_t registers_written(const Instruction& i) {
   std::uint32_t written = 0;
   if (i.destination.kind == Operand::Kind::general) written |= bit(i.destination.number);
-  if (i.operation == Operation::exchange && i.source.kind == Operand::Kind::general)
-    written |= bit(i.source.number);
+  bool exchanges = i.operation == Operation::exchange || i.operation == Operation::exchange_add;
+  if (exchanges && i.source.kind == Operand::Kind::general) written |= bit(i.source.number);
   if (i.divides()) written |= kDataBit;
+  if (i.operation == Operation::compare_exchange) written |= kAccumulatorBit;
+  if (i.multiplies_long() || i.looks_at_clock()) written |= kAccumulatorBit | kDataBit;
+  if (i.operation == Operation::read_time_stamp_and_processor) written |= kCounterBit;
+  if (i.uses_stack()) written |= kStackPointerBit;
+  if (i.operation == Operation::leave) written |= kFramePointerBit;
   return written;
 }
 
@@ -47,7 +55,7 @@ inline std::uint64_t call_before(const std::uint8_t* code, std::uint64_t address
 // A thread that executes: registers, and what the last instruction did.
 class Walker {
  public:
-  Walker(const Registers& start, const CodeWindow& code, ReadMemory memory)
+  Walker(const Registers& start, const CodeWindow& code, Memory& memory)
       : registers(start), code_(code), memory_(memory) {}
 
   bool step() {
@@ -67,7 +75,7 @@ class Walker {
 
  private:
   const CodeWindow& code_;
-  ReadMemory memory_;
+  Memory& memory_;
   Instruction instruction_{};
   std::uint64_t from_ = 0;
 };

@@ -43,6 +43,7 @@ YieldProof prove_yield(const Registers& start, const std::uint8_t* code, std::si
   YieldProof proof{};
   std::uint64_t call = call_before(code, address, start.instruction_pointer);
   if (call == 0) return proof;
+  UnchangedMemory unchanged(memory);
   Registers now = start;
   now.unknown = kFlags;
   std::uint32_t known = kPreserved | kAccumulatorBit;
@@ -57,11 +58,12 @@ YieldProof prove_yield(const Registers& start, const std::uint8_t* code, std::si
     }
     Instruction instruction;
     if (!decode(code + offset, size - offset, instruction)) return proof;
-    if (registers_read(instruction) & ~known) return proof;
+    if (instruction.is_for_wait_proof() || registers_read(instruction) & ~known) return proof;
     Effect effect{};
-    if (!execute(instruction, memory, now, effect)) return proof;
+    if (!execute(instruction, unchanged, now, effect)) return proof;
     known |= registers_written(instruction);
     if (effect.loaded && !note_load(proof.loads, effect.load)) return proof;
+    if (effect.stored && !note_load(proof.loads, effect.store)) return proof;
   }
   for (unsigned r = 0; r < 16; ++r) {
     if ((kPreserved >> r & 1) && now.general[r] != start.general[r]) return proof;

@@ -8,6 +8,7 @@
 #include <cerrno>
 
 #include "spin/interrupted.h"
+#include "spin/long_wait.h"
 #include "spin/other_stack.h"
 #include "spin/saved_call.h"
 #include "ult/host.h"
@@ -29,7 +30,7 @@ constexpr int kSignal = SIGURG;
 
 #if defined(__x86_64__)
 
-constexpr unsigned kMaxSteps = 1024;  // of a proof
+constexpr unsigned kMaxSteps = 1024, kMaxLongSteps = 65536;  // of a proof
 
 // System calls in which a thread may wait for another of its process. Not those that end by
 // themselves (sleeps), and not writes: the strand may hold a lock of stdio's, which a sibling,
@@ -67,15 +68,31 @@ bool in_system_call(const spin::Registers& registers) {
   return is_among(kRestarted, result) && is_system_call(at);
 }
 
-bool spins(const spin::Registers& registers) {
+bool read_program(std::uint64_t address, spin::CodeWindow& code) {
+  return spin::read_code(address, code, kernel::read_own_memory);
+}
+
+// Leads one whose rounds are long to where siblings may go on in its place.
+bool spins_in_long_rounds(spin::Registers& registers) {
+  constexpr unsigned kMostFailed = 5;
+  static constinit thread_local std::uint32_t choice __attribute__((tls_model("initial-exec"))) = 0;
+  static constinit thread_local unsigned failed __attribute__((tls_model("initial-exec"))) = 0;
+  spin::LongWait wait = prove_long_wait(registers, {read_program, kernel::read_own_memory},
+                                        kMaxLongSteps >> (kMostFailed - failed), ++choice);
+  failed = wait.waits ? 0 : failed < kMostFailed ? failed + 1 : failed;
+  return wait.waits && go_to_rest(registers, read_program, wait);
+}
+
+bool spins(spin::Registers& registers) {
   spin::CodeWindow code;
-  return spin::read_code(registers.instruction_pointer, code, kernel::read_own_memory) &&
-         spin::prove_wait(registers, code, read_carefully, kMaxSteps).waits;
+  return read_program(registers.instruction_pointer, code) &&
+         (spin::prove_wait(registers, code, read_carefully, kMaxSteps).waits ||
+          spins_in_long_rounds(registers));
 }
 
 // The handler may be on an alternate stack of the program's that is too small for a proof, or on
 // none.
-bool waits(Carrier& own, const spin::Registers& registers) {
+bool waits(Carrier& own, spin::Registers& registers) {
   if (in_system_call(registers)) return true;
   if (on_alternate_stack(own)) return spins(registers);
   bool found = false;
@@ -96,7 +113,10 @@ void on_interrupt(int, siginfo_t*, void* context) {
   kernel::KeepErrno keep;
   spin::Registers registers = spin::registers_of(interrupted);
   if (host::is_own_code(registers.instruction_pointer)) return;
-  if (spin::on_alternate_stack(interrupted) || !waits(*own, registers)) return;
+  if (spin::on_alternate_stack(interrupted)) return;
+  bool found = waits(*own, registers);
+  spin::set_registers(interrupted, registers);
+  if (!found) return;
   // The next time each member gets a thread of its own.
   own->current->inside->blocks.store(true, std::memory_order_relaxed);
   if (!spin::can_save_registers()) return;

@@ -1,0 +1,409 @@
+// Finds a repeated state by Brent's method, then what the round does, then where it rests.
+#include "spin/long_wait.h"
+
+#include <type_traits>
+
+#include "spin/code_cache.h"
+#include "spin/walker.h"
+
+namespace roost::spin {
+namespace {
+
+constexpr unsigned kMaxCounters = 4;
+constexpr std::uint32_t kFlagsBit = 1u << 16;
+constexpr int kStackPointer = 4;
+
+// A thread on its way, with the memory that it would leave.
+class LongWalk {
+ public:
+  LongWalk(const Registers& start, const Reader& reader)
+      : registers(start), memory(reader.bytes), code_(reader.code) {}
+
+  bool step() {
+    from_ = registers.instruction_pointer;
+    instruction_ = code_.at(from_);
+    if (!instruction_) return false;
+    std::uint32_t in = 0;
+    if (follows_ && !finds_way(in)) follows_ = false;
+    if (!execute(*instruction_, memory, registers, effect)) return false;
+    if (follows_) pass_on(in);
+    return true;
+  }
+  bool went_back() const { return effect.jumped && registers.instruction_pointer <= from_; }
+  const Instruction& instruction() const { return *instruction_; }
+  std::uint64_t from() const { return from_; }
+  std::uint64_t stack() const { return registers.general[kStackPointer]; }
+
+  // From now on, what depends on these registers, and on the memory's counters, is followed, until
+  // the thread's way depends on it.
+  void follow(std::uint32_t counters) {
+    depends_ = counters;
+    follows_ = true;
+  }
+  bool follows() const { return follows_; }
+  void stop_following() { follows_ = false; }
+  // The registers that depend on counters.
+  std::uint32_t depends() const { return depends_; }
+
+  Registers registers;
+  ShadowMemory memory;
+  Effect effect{};
+
+ private:
+  bool accesses_memory() const {
+    const Instruction& i = *instruction_;
+    return i.operation != Operation::load_address &&
+           (i.source.kind == Operand::Kind::memory || i.destination.kind == Operand::Kind::memory);
+  }
+
+  // What the next instruction reads of what is followed. False if it decides by that where the
+  // thread goes on, whether it writes, or what it accesses.
+  bool finds_way(std::uint32_t& in) const {
+    const Instruction& i = *instruction_;
+    in = depends_ & registers_read(i);
+    if (i.reads_flags()) in |= depends_ & kFlagsBit;
+    std::uint32_t addresses = accesses_memory() ? bit(i.memory.base) | bit(i.memory.index) : 0;
+    if (depends_ & (addresses | kStackPointerBit)) return false;
+    if (accesses_memory()) {
+      std::uint64_t at = address_of(i.memory, registers, registers.instruction_pointer + i.length);
+      unsigned width = i.source_width ? i.source_width : i.width;
+      if (memory.depends(at, width)) in |= kFlagsBit;
+    }
+    if (i.operation == Operation::pop || i.operation == Operation::return_from_call) {
+      if (memory.depends(stack(), 8)) in |= kFlagsBit;
+    }
+    if (i.operation == Operation::leave &&
+        ((depends_ & kFramePointerBit) || memory.depends(registers.general[5], 8)))
+      return false;
+    bool decides = i.jumps() || i.divides() || i.operation == Operation::call ||
+                   i.operation == Operation::jump_indirect ||
+                   i.operation == Operation::return_from_call ||
+                   i.operation == Operation::compare_exchange ||
+                   (i.operation >= Operation::lowest_bit && i.operation <= Operation::highest_bit);
+    return !decides || in == 0;
+  }
+
+  // What it has written depends on what it has read.
+  void pass_on(std::uint32_t in) {
+    const Instruction& i = *instruction_;
+    bool cleared = (i.operation == Operation::bit_xor || i.operation == Operation::subtract) &&
+                   i.source.kind == Operand::Kind::general &&
+                   i.destination.kind == Operand::Kind::general &&
+                   i.source.number == i.destination.number && i.width >= 4;
+    bool depends = in != 0 && !cleared;
+    std::uint32_t written = registers_written(i) & ~kStackPointerBit;
+    if (i.sets_flags() && (depends || !i.keeps_flags())) written |= kFlagsBit;
+    // Of a narrow result, the rest of the register is as it was; registers_read() has it.
+    depends_ = depends ? depends_ | written : depends_ & ~written;
+    if (effect.stored) memory.set_depends(effect.store.address, effect.store.width, depends);
+  }
+
+  CodeCache code_;
+  const Instruction* instruction_ = nullptr;
+  std::uint64_t from_ = 0;
+  std::uint32_t depends_ = 0;
+  bool follows_ = false;
+};
+
+// The registers and flags in which two states differ, a bit each.
+std::uint32_t difference(const Registers& a, const Registers& b) {
+  std::uint32_t registers = 0;
+  for (unsigned r = 0; r < 16; ++r)
+    if (a.general[r] != b.general[r]) registers |= 1u << r;
+  if (a.flags != b.flags || a.unknown != b.unknown) registers |= kFlagsBit;
+  return registers;
+}
+
+// The backward branches that a round takes where its stack is highest.
+class Branches {
+ public:
+  void forget() { count_ = 0; }
+  void note(std::uint64_t address) {
+    unsigned i = 0;
+    while (i < count_ && branches_[i].address != address) ++i;
+    if (i == kMax) return;
+    if (i == count_) branches_[count_++] = {address, 0};
+    ++branches_[i].taken;
+  }
+  // That of the outermost loop, which is taken least often. 0 if there is none.
+  std::uint64_t outermost() const {
+    if (count_ == 0) return 0;
+    const Branch* outermost = branches_;
+    for (unsigned i = 1; i < count_; ++i)
+      if (branches_[i].taken < outermost->taken) outermost = branches_ + i;
+    return outermost->address;
+  }
+
+ private:
+  static constexpr unsigned kMax = 8;
+  struct Branch {
+    std::uint64_t address;
+    unsigned taken;
+  };
+  Branch branches_[kMax];
+  unsigned count_ = 0;
+};
+
+// Of one round: what it takes to tell where it rests.
+struct Round {
+  std::uint32_t steps = 0;
+  std::uint64_t highest_stack = 0, lowest_stack = ~0ull;
+  bool uses_stack = false;
+  Branches branches;
+};
+
+class Prover {
+ public:
+  Prover(const Registers& start, const Reader& reader, unsigned max_steps)
+      : start_(start), max_steps_(max_steps), walk_(start, reader) {}
+
+  LongWait prove(std::uint32_t choice) {
+    LongWait result{};
+    if (!find_repeated_state() || !look_at_round(result) || !find_rest(choice, result))
+      return LongWait{};
+    result.waits = true;
+    return result;
+  }
+
+ private:
+  bool step() { return steps_++ < 8 * max_steps_ && walk_.step(); }
+
+  bool at_mark() const {
+    return walk_.went_back() &&
+           walk_.registers.instruction_pointer == marked_.instruction_pointer &&
+           walk_.stack() == marked_.general[kStackPointer];
+  }
+  // Back at the mark, but for counters.
+  bool is_repeated() const {
+    return at_mark() && (difference(walk_.registers, marked_) & ~counters_) == 0 &&
+           walk_.memory.different() == 0;
+  }
+
+  bool find_repeated_state();
+  bool look_at_round(LongWait& result);
+  void note_load(LongWait& result);
+  bool go_to_head();
+  bool find_rest(std::uint32_t choice, LongWait& result);
+  bool choose_rest(std::uint32_t choice, LongWait& result);
+  bool is_at_rest() const {
+    return walk_.stack() == round_.highest_stack && walk_.memory.different() == 0;
+  }
+
+  const Registers start_;
+  const unsigned max_steps_;
+  unsigned steps_ = 0;
+  LongWalk walk_;
+  Registers marked_{};
+  std::uint32_t counters_ = 0;  // registers
+  Round round_;
+};
+
+bool Prover::find_repeated_state() {
+  bool has_mark = false;
+  unsigned backward = 0, look_again_at = 1;
+  while (steps_ < max_steps_) {
+    if (!step()) return false;
+    if (!walk_.went_back()) continue;
+    if (has_mark && at_mark()) {
+      std::uint32_t registers = difference(walk_.registers, marked_);
+      unsigned words = walk_.memory.different();
+      if (registers == 0 && words == 0) {
+        walk_.stop_following();
+        counters_ = 0;
+        return true;
+      }
+      bool more = walk_.follows();
+      if (more && ((registers & ~counters_) || !walk_.memory.only_counters_differ())) continue;
+      if (more && !(walk_.depends() & ~counters_) && walk_.memory.only_counters_depend()) {
+        walk_.stop_following();
+        walk_.memory.excuse_counters();
+        return true;
+      }
+      counters_ = more ? counters_ | walk_.depends() : registers;
+      words = walk_.memory.take_for_counters(more);
+      if (static_cast<unsigned>(__builtin_popcount(counters_)) + words <= kMaxCounters) {
+        walk_.follow(counters_);
+        continue;
+      }
+      walk_.stop_following();
+    }
+    if (++backward >= look_again_at && !walk_.follows()) {
+      marked_ = walk_.registers;
+      walk_.memory.mark();
+      has_mark = true;
+      look_again_at = 2 * backward;
+    }
+  }
+  return false;
+}
+
+bool Prover::look_at_round(LongWait& result) {
+  result.all_loads = true;
+  round_.highest_stack = walk_.stack();
+  do {
+    if (!step()) return false;
+    ++round_.steps;
+    if (walk_.stack() > round_.highest_stack) {
+      round_.highest_stack = walk_.stack();
+      round_.branches.forget();
+    }
+    if (walk_.stack() < round_.lowest_stack) round_.lowest_stack = walk_.stack();
+    round_.uses_stack |= walk_.instruction().uses_stack();
+    result.looks_at_clock |= walk_.instruction().looks_at_clock();
+    note_load(result);
+    if (walk_.went_back() && walk_.stack() == round_.highest_stack)
+      round_.branches.note(walk_.from());
+  } while (!is_repeated());
+  result.steps = round_.steps;
+  return true;
+}
+
+// What the round writes itself tells of nobody else.
+void Prover::note_load(LongWait& result) {
+  const Effect& effect = walk_.effect;
+  if (!effect.loaded) return;
+  if (walk_.memory.was_written(effect.load.address, effect.load.width)) return;
+  if (!result.loads.note(effect.load)) result.all_loads = false;
+}
+
+bool Prover::go_to_head() {
+  std::uint64_t branch = round_.branches.outermost();
+  for (std::uint32_t n = 0; n <= round_.steps; ++n) {
+    if (!step()) return false;
+    if (walk_.went_back() && walk_.from() == branch && walk_.stack() == round_.highest_stack)
+      return true;
+  }
+  return false;
+}
+
+bool Prover::find_rest(std::uint32_t choice, LongWait& result) {
+  if (!go_to_head()) return false;
+  walk_.memory.mark();
+  // Where calls of the round have been, nobody looks again; but who calls nobody may use what lies
+  // below the stack pointer (System V AMD64 ABI, 3.2.2).
+  constexpr std::uint64_t kRedZone = 128;
+  std::uint64_t low = round_.lowest_stack - kRedZone;
+  std::uint64_t high = round_.highest_stack - (round_.uses_stack ? 0 : kRedZone);
+  auto is_left = [&](std::uint64_t address, bool) { return address >= low && address < high; };
+  if (walk_.memory.excuse(is_left) > 0) result.all_loads = false;
+  walk_.memory.excuse([](std::uint64_t, bool locked) { return locked; });
+  if (!go_to_head()) return false;
+  walk_.memory.prefer_zero();
+  if (choose_rest(choice, result)) return true;
+  // No place has all these words at rest, if 0 is that.
+  if (!go_to_head()) return false;
+  walk_.memory.mark();
+  return choose_rest(choice, result);
+}
+
+// One of the places where memory is as marked, on the thread's way through two rounds.
+bool Prover::choose_rest(std::uint32_t choice, LongWait& result) {
+  walk_.registers = start_;
+  walk_.memory.restore();
+  unsigned found = 0;
+  for (std::uint32_t n = 0; n < 2 * round_.steps; ++n) {
+    if (is_at_rest()) {
+      choice = choice * 1664525 + 1013904223;
+      if ((choice >> 16) % ++found == 0) {
+        result.steps_to_rest = n;
+        result.at_rest = walk_.registers;
+      }
+      if (result.all_loads) return true;  // no lock is had anywhere
+    }
+    if (!step()) return false;
+  }
+  return found > 0;
+}
+
+#if defined(__x86_64__)
+// The thread's own memory.
+class DirectMemory final : public Memory {
+ public:
+  bool read(std::uint64_t address, unsigned width, std::uint64_t& value) override {
+    return access(address, width, [&](auto* at) {
+      value = load(at);
+      return true;
+    });
+  }
+  bool write(std::uint64_t address, unsigned width, std::uint64_t value,
+             const std::uint64_t* was) override {
+    return access(address, width, [&](auto* at) {
+      using Value = std::remove_pointer_t<decltype(at)>;
+      if (was) return replace(at, static_cast<Value>(*was), static_cast<Value>(value));
+      store(at, static_cast<Value>(value));
+      return true;
+    });
+  }
+  bool time_stamp(TimeStamp& stamp) override { return read_time_stamp(stamp); }
+
+ private:
+  // In assembler: one access each, of any alignment, which sanitizers do not judge.
+  template <class Value>
+  static std::uint64_t load(Value* at) {
+    Value value;
+    asm volatile("mov %1, %0" : "=r"(value) : "m"(*at) : "memory");
+    return value;
+  }
+  template <class Value>
+  static void store(Value* at, Value value) {
+    asm volatile("mov %1, %0" : "=m"(*at) : "r"(value) : "memory");
+  }
+  template <class Value>
+  static bool replace(Value* at, Value was, Value value) {
+    bool done;
+    asm volatile("lock cmpxchg %3, %1"
+                 : "=@ccz"(done), "+m"(*at), "+a"(was)
+                 : "r"(value)
+                 : "memory");
+    return done;
+  }
+  template <class Access>
+  static bool access(std::uint64_t address, unsigned width, Access access) {
+    switch (width) {
+      case 1:
+        return access(reinterpret_cast<std::uint8_t*>(address));
+      case 2:
+        return access(reinterpret_cast<std::uint16_t*>(address));
+      case 4:
+        return access(reinterpret_cast<std::uint32_t*>(address));
+      default:
+        return access(reinterpret_cast<std::uint64_t*>(address));
+    }
+  }
+};
+#endif
+
+}  // namespace
+
+LongWait prove_long_wait(const Registers& start, const Reader& reader, unsigned max_steps,
+                         std::uint32_t choice) {
+  return Prover(start, reader, max_steps).prove(choice);
+}
+
+bool go_to_rest(Registers& registers, ReadCodeWindow code, const LongWait& wait) {
+  return go_on_for(registers, code, wait.steps_to_rest) &&
+         registers.instruction_pointer == wait.at_rest.instruction_pointer &&
+         registers.general[kStackPointer] == wait.at_rest.general[kStackPointer];
+}
+
+#if defined(__x86_64__)
+bool go_on_for(Registers& registers, ReadCodeWindow read_code, unsigned steps) {
+  CodeCache code(read_code);
+  DirectMemory memory;
+  Effect effect;
+  for (unsigned n = 0; n < steps; ++n) {
+    const Instruction* instruction = code.at(registers.instruction_pointer);
+    if (!instruction) return false;
+    Registers before = registers;
+    if (execute(*instruction, memory, registers, effect)) continue;
+    registers = before;
+    // Another has written between the read and the write of one instruction, or it is unknown.
+    if (!instruction->locked) return false;
+  }
+  return true;
+}
+#else
+bool go_on_for(Registers&, ReadCodeWindow, unsigned) { return false; }
+#endif
+
+}  // namespace roost::spin

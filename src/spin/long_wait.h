@@ -1,0 +1,56 @@
+// Decides whether a thread waits whose rounds are more than a look at memory: they call functions,
+// take a lock and give it back, keep account of themselves, or look at the clock.
+//
+// As in spin/wait_proof.h the thread's next instructions are executed on a copy of its registers,
+// but what they write is kept beside memory (spin/shadow_memory.h), and time stands still. Such a
+// thread waits if registers and memory come back to what they were. They may differ in a few
+// counters, if nothing depends on these that decides where the thread goes or what it accesses:
+// then the next rounds are like this one whatever they count.
+//
+// In the midst of a round the thread may hold a lock, or have told a library's thread-local
+// variables so: another that goes on in its place, with the same variables, must find them at rest.
+// They are where no call of the round is under way, and each word that is written as a private one
+// would be is 0 (nobody is inside, nothing is had), or, if the round never makes it 0, as it is at
+// the head of the round's outermost loop. A lock, which is taken by an instruction that other cores
+// see as one, may have any value: others could find it so.
+#pragma once
+
+#include "spin/shadow_memory.h"
+#include "spin/wait_proof.h"
+
+namespace roost::spin {
+
+// How a proof reads what may not be there.
+struct Reader {
+  ReadCodeWindow code;
+  ReadBytes bytes;
+};
+
+struct LongWait {
+  bool waits;
+  bool looks_at_clock;  // the time stamp counter ends the wait, too
+  bool all_loads;       // `loads` has every word on which it waits, and it writes none for others
+  std::uint32_t steps;  // instructions of one round
+  Loads loads;
+  // So many instructions from now the thread is at rest, and has these registers.
+  std::uint32_t steps_to_rest;
+  Registers at_rest;
+};
+
+// At most some `max_steps` instructions are executed, a few times. `choice`: any number; it decides
+// where the thread is to rest, if there are several places: at the next ones where it is the same,
+// it might come to hold the same lock each time. Needs 24 KiB of stack.
+LongWait prove_long_wait(const Registers& start, const Reader& reader, unsigned max_steps,
+                         std::uint32_t choice);
+
+// Goes on in the thread's place to where it is at rest. False if it waits no longer, or has not
+// come there; `registers` are the thread's all the same.
+bool go_to_rest(Registers& registers, ReadCodeWindow code, const LongWait& wait);
+
+// Goes on in the thread's place, whose next instructions were executed in a proof: executes `steps`
+// of them as the thread itself would, memory included. Stops before one that it does not know,
+// which the thread has come to because memory has changed. On another stack than the thread's, with
+// its signals blocked. True if it has executed all of them.
+bool go_on_for(Registers& registers, ReadCodeWindow code, unsigned steps);
+
+}  // namespace roost::spin

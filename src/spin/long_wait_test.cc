@@ -1,0 +1,239 @@
+// Real threads in loops of many kinds, asked by signals: who waits is found, who computes is not,
+// and one that was led to where it rests goes on as if nothing had been.
+#include "spin/long_wait.h"
+
+#include <gtest/gtest.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/uio.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <thread>
+
+#include "spin/interrupted.h"
+#include "spin/other_stack.h"
+
+#if defined(__x86_64__) && !defined(__SANITIZE_THREAD__)
+
+namespace roost::spin {
+namespace {
+
+bool read_bytes(std::uint64_t address, void* to, std::size_t bytes) {
+  iovec local{to, bytes}, remote{reinterpret_cast<void*>(address), bytes};
+  return process_vm_readv(getpid(), &local, 1, &remote, 1, 0) == static_cast<ssize_t>(bytes);
+}
+
+bool read_program(std::uint64_t address, CodeWindow& code) {
+  return read_code(address, code, read_bytes);
+}
+
+std::atomic<int> flag{0}, lock_word{0};
+std::atomic<long> in_registers{0};
+volatile long private_depth = 0, counted = 0;
+volatile int sink = 0;
+
+[[gnu::noinline]] bool is_set() {
+  asm volatile("");
+  return flag.load(std::memory_order_acquire) != 0;
+}
+[[gnu::noinline]] bool is_set_below(int depth) {
+  bool set = depth > 0 ? is_set_below(depth - 1) : is_set();
+  asm volatile("" : "+r"(set));
+  return set;
+}
+
+void looks_through_calls() {
+  while (!is_set_below(5)) {
+  }
+}
+void counts() {
+  long count = 0;
+  while (flag.load() == 0) {
+    asm volatile("" : "+r"(count));
+    ++count;
+    counted = counted + 1;
+  }
+  in_registers = count;
+}
+void looks_under_lock() {
+  for (bool set = false; !set;) {
+    while (lock_word.exchange(1) != 0) {
+    }
+    private_depth = private_depth + 1;
+    set = is_set();
+    private_depth = private_depth - 1;
+    lock_word.store(0, std::memory_order_release);
+  }
+}
+void gives_lock_back_for_a_while() {
+  while (lock_word.exchange(1) != 0) {
+  }
+  while (!is_set()) {
+    lock_word.store(0, std::memory_order_release);
+    for (int i = 0; i < 20; ++i) asm volatile("pause");
+    while (lock_word.exchange(1) != 0) {
+    }
+  }
+  lock_word.store(0, std::memory_order_release);
+}
+void backs_off() {
+  for (unsigned delay = 1; !is_set(); delay = delay < 256 ? 2 * delay : delay)
+    for (volatile unsigned i = 0; i < delay; i = i + 1) asm volatile("pause");
+}
+void looks_at_the_clock() {
+  timespec now;
+  do {
+    clock_gettime(CLOCK_MONOTONIC, &now);
+  } while (!is_set() && now.tv_sec >= 0);
+}
+
+// These compute; so that they end, the flag is looked at after the work.
+void recurses() {
+  struct {
+    long operator()(long n) { return n < 2 ? n : (*this)(n - 1) + (*this)(n - 2); }
+  } fibonacci;
+  while (flag.load() == 0) sink = static_cast<int>(fibonacci(27));
+}
+void fills() {
+  static int array[4096];
+  while (flag.load() == 0) {
+    for (int i = 0; i < 4096; ++i) array[i] += i ^ sink;
+    sink = array[17];
+  }
+}
+void adds_up() {
+  static volatile int array[65536];
+  while (flag.load() == 0) {
+    int sum = 0;
+    for (volatile int& element : array) sum += element;
+    sink = sum;
+  }
+}
+void searches_at_random() {
+  static unsigned table[64] = {0, 1};
+  unsigned state = 1;
+  while (flag.load() == 0 || table[state % 2] > 1) {
+    state ^= state << 13;
+    state ^= state >> 17;
+    state ^= state << 5;
+    if (table[state % 64] > 5) sink = 1;
+  }
+}
+void counts_to_the_end() {
+  for (volatile long i = 0; i < 1L << 60 && flag.load() == 0; i = i + 1) {
+  }
+}
+
+struct Answer {
+  std::atomic<int> asked{0}, waits{0}, rests{0}, not_at_rest{0}, had_lock{0};
+  LongWait last{};
+} answer;
+
+void on_signal(int, siginfo_t*, void* data) {
+  auto& context = *static_cast<ucontext_t*>(data);
+  static std::uint32_t choice = 0;
+  Registers registers = registers_of(context);
+  LongWait wait = prove_long_wait(registers, {read_program, read_bytes}, 8192, ++choice);
+  ++answer.asked;
+  if (!wait.waits) return;
+  ++answer.waits;
+  answer.last = wait;
+  answer.rests += go_to_rest(registers, read_program, wait);
+  set_registers(context, registers);
+  answer.not_at_rest += private_depth != 0;
+  answer.had_lock += lock_word != 0;
+}
+
+class LongWaitTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    struct sigaction action = {};
+    action.sa_sigaction = on_signal;
+    action.sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK;
+    sigaction(SIGUSR1, &action, &before_);
+  }
+  void TearDown() override { sigaction(SIGUSR1, &before_, nullptr); }
+
+  // Asks a thread in `loop` so often, then sets the flag.
+  void ask(void (*loop)(), int times = 200) {
+    flag = 0;
+    counted = 0;
+    answer.asked = answer.waits = answer.rests = answer.not_at_rest = answer.had_lock = 0;
+    std::thread thread([loop] {
+      static char stack[128 * 1024];
+      stack_t ours = {stack, 0, sizeof stack}, none = {nullptr, SS_DISABLE, 0};
+      sigaltstack(&ours, nullptr);
+      loop();
+      sigaltstack(&none, nullptr);
+    });
+    for (int i = 1; i <= times; ++i) {
+      usleep(200 + static_cast<unsigned>(i) * 7 % 100);
+      pthread_kill(thread.native_handle(), SIGUSR1);
+      while (answer.asked < i) usleep(50);
+    }
+    flag = 1;
+    thread.join();
+  }
+
+  struct sigaction before_ = {};
+};
+
+TEST_F(LongWaitTest, Finds_who_looks_through_calls) {
+  ask(looks_through_calls);
+  EXPECT_GT(answer.waits, 190);
+  EXPECT_EQ(answer.rests, answer.waits);
+  EXPECT_TRUE(answer.last.all_loads);
+  bool found = false;
+  for (const Load& load : answer.last.loads)
+    found |= load.address == reinterpret_cast<std::uint64_t>(&flag) && load.value == 0;
+  EXPECT_TRUE(found);
+}
+
+TEST_F(LongWaitTest, Finds_who_counts_and_loses_no_count) {
+  ask(counts);
+  EXPECT_GT(answer.waits, 190);
+  EXPECT_EQ(counted, in_registers);
+  EXPECT_FALSE(answer.last.all_loads) << "others see the counter";
+}
+
+TEST_F(LongWaitTest, What_only_the_thread_writes_is_at_rest) {
+  ask(looks_under_lock, 1000);
+  EXPECT_GT(answer.waits, 900);
+  EXPECT_EQ(answer.rests, answer.waits);
+  EXPECT_EQ(answer.not_at_rest, 0);
+  EXPECT_EQ(lock_word, 0);
+  EXPECT_FALSE(answer.last.all_loads);
+}
+
+TEST_F(LongWaitTest, Does_not_always_rest_where_the_lock_is_had) {
+  ask(gives_lock_back_for_a_while);
+  EXPECT_GT(answer.waits, 190);
+  EXPECT_GT(answer.had_lock, 0);
+  EXPECT_LT(answer.had_lock, answer.waits);
+  EXPECT_EQ(lock_word, 0);
+}
+
+TEST_F(LongWaitTest, Finds_who_backs_off) {
+  ask(backs_off);
+  EXPECT_GT(answer.waits, 190);
+}
+
+TEST_F(LongWaitTest, Finds_who_looks_at_the_clock_and_says_so) {
+  ask(looks_at_the_clock);
+  EXPECT_GT(answer.waits, 190);
+  EXPECT_TRUE(answer.last.looks_at_clock);
+}
+
+TEST_F(LongWaitTest, Does_not_take_computations_for_waits) {
+  for (void (*loop)() : {recurses, fills, adds_up, searches_at_random, counts_to_the_end}) {
+    ask(loop, 40);
+    EXPECT_EQ(answer.waits, 0);
+  }
+}
+
+}  // namespace
+}  // namespace roost::spin
+
+#endif

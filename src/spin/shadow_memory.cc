@@ -1,0 +1,196 @@
+// A table of words that were written, before a cache of what was read.
+#include "spin/shadow_memory.h"
+
+#include <string.h>
+#include <sys/auxv.h>
+
+namespace roost::spin {
+namespace {
+
+// What of an access lies in one word: the bits, and how far they are to be shifted.
+struct Part {
+  std::uint64_t word, bits;
+  int shift;  // to the left, into the word
+};
+
+// The one or two words of an access. Their number.
+unsigned parts_of(std::uint64_t address, unsigned width, Part (&parts)[2]) {
+  std::uint64_t mask = width == 8 ? ~0ull : (1ull << (8 * width)) - 1;
+  std::uint64_t word = address & ~7ull;
+  auto shift = static_cast<int>(address & 7) * 8;
+  parts[0] = {word, mask << shift, shift};
+  if ((address & 7) + width <= 8) return 1;
+  parts[1] = {word + 8, mask >> (64 - shift), shift - 64};
+  return 2;
+}
+
+std::uint64_t whole_bytes(std::uint64_t bits) {
+  std::uint64_t bytes = 0;
+  for (unsigned shift = 0; shift < 64; shift += 8)
+    if (bits >> shift & 0xff) bytes |= 0xffull << shift;
+  return bytes;
+}
+
+// Whether the address is in what the kernel keeps for clock_gettime, before its code for that: no
+// system call can read it.
+bool is_clock_data(std::uint64_t address) {
+  constexpr std::uint64_t kMost = 8 * 4096;
+  std::uint64_t code = getauxval(AT_SYSINFO_EHDR);
+  return address < code && address >= code - kMost;
+}
+
+std::uint64_t shifted(std::uint64_t value, int by) { return by >= 0 ? value << by : value >> -by; }
+
+}  // namespace
+
+const ShadowMemory::Word* ShadowMemory::find(std::uint64_t address) const {
+  std::size_t at = (address >> 3) * 0x9e3779b97f4a7c15 >> 56;
+  static_assert(kTable == 256);
+  while (words_[at].address && words_[at].address != address) at = (at + 1) % kTable;
+  return &words_[at];
+}
+
+ShadowMemory::Word* ShadowMemory::find(std::uint64_t address) {
+  return const_cast<Word*>(static_cast<const ShadowMemory*>(this)->find(address));
+}
+
+bool ShadowMemory::read_word(std::uint64_t address, std::uint64_t& value) {
+  const Word* word = find(address);
+  if (word->address) {
+    value = word->value;
+    return true;
+  }
+  std::uint64_t start = address & ~std::uint64_t{kLine - 1};
+  Line& line = lines_[start / kLine % kLines];
+  if (line.address != start) {
+    line.address = 0;
+    if (start == 0) return false;
+    if (is_clock_data(start)) {
+      memcpy(line.bytes, reinterpret_cast<const void*>(start), kLine);  // as the thread will
+    } else if (!read_(start, line.bytes, kLine)) {
+      return false;
+    }
+    line.address = start;
+  }
+  memcpy(&value, line.bytes + (address - start), sizeof value);
+  return true;
+}
+
+bool ShadowMemory::write_word(std::uint64_t address, std::uint64_t bits, std::uint64_t value,
+                              bool locked) {
+  Word* word = find(address);
+  if (!word->address) {
+    std::uint64_t first;
+    if (n_words_ == kMaxWords || !read_word(address, first)) return false;
+    *word = {address, first, first, first, 0, 0, 0, 0, false, false};
+    ++n_words_;
+  }
+  bool differed = word->differs();
+  word->value = (word->value & ~bits) | (value & bits);
+  word->written |= bits;
+  word->locked |= locked;
+  word->was_zero |= (word->value & word->written) == 0;
+  different_ += unsigned{word->differs()} - unsigned{differed};
+  return true;
+}
+
+bool ShadowMemory::read(std::uint64_t address, unsigned width, std::uint64_t& value) {
+  Part parts[2];
+  value = 0;
+  for (unsigned i = 0, n = parts_of(address, width, parts); i < n; ++i) {
+    std::uint64_t word;
+    if (!read_word(parts[i].word, word)) return false;
+    value |= shifted(word & parts[i].bits, -parts[i].shift);
+  }
+  return true;
+}
+
+bool ShadowMemory::write(std::uint64_t address, unsigned width, std::uint64_t value,
+                         const std::uint64_t* was) {
+  Part parts[2];
+  for (unsigned i = 0, n = parts_of(address, width, parts); i < n; ++i) {
+    std::uint64_t in_place = shifted(value, parts[i].shift);
+    if (!write_word(parts[i].word, parts[i].bits, in_place, was)) return false;
+  }
+  return true;
+}
+
+bool ShadowMemory::time_stamp(TimeStamp& stamp) {
+  if (stamp_.ticks == 0 && !read_time_stamp(stamp_)) return false;
+  stamp = stamp_;
+  return true;
+}
+
+void ShadowMemory::mark() {
+  for (Word& word : words_) {
+    word.marked = word.value;
+    word.was_zero = false;
+  }
+  different_ = 0;
+}
+
+void ShadowMemory::prefer_zero() {
+  for (Word& word : words_)
+    if (word.was_zero) word.marked &= ~word.written;
+  count_different();
+}
+
+void ShadowMemory::restore() {
+  for (Word& word : words_) word.value = word.first;
+  count_different();
+}
+
+void ShadowMemory::count_different() {
+  different_ = 0;
+  for (const Word& word : words_) different_ += word.differs();
+}
+
+bool ShadowMemory::was_written(std::uint64_t address, unsigned width) const {
+  return find(address & ~7ull)->address || find((address + width - 1) & ~7ull)->address;
+}
+
+unsigned ShadowMemory::take_for_counters(bool more) {
+  unsigned count = 0;
+  for (Word& word : words_) {
+    std::uint64_t before = more ? word.counters | word.depends : 0;
+    word.counters = before | whole_bytes((word.value ^ word.marked) & ~word.excused);
+    word.depends = word.counters;
+    count += word.counters != 0;
+  }
+  return count;
+}
+
+void ShadowMemory::set_depends(std::uint64_t address, unsigned width, bool depends) {
+  Part parts[2];
+  for (unsigned i = 0, n = parts_of(address, width, parts); i < n; ++i) {
+    Word* word = find(parts[i].word);
+    if (!word->address) continue;
+    word->depends = depends ? word->depends | parts[i].bits : word->depends & ~parts[i].bits;
+  }
+}
+
+bool ShadowMemory::depends(std::uint64_t address, unsigned width) const {
+  Part parts[2];
+  for (unsigned i = 0, n = parts_of(address, width, parts); i < n; ++i)
+    if (find(parts[i].word)->depends & parts[i].bits) return true;
+  return false;
+}
+
+bool ShadowMemory::only_counters_differ() const {
+  for (const Word& word : words_)
+    if ((word.value ^ word.marked) & ~word.excused & ~word.counters) return false;
+  return true;
+}
+
+bool ShadowMemory::only_counters_depend() const {
+  for (const Word& word : words_)
+    if (word.depends & ~word.counters) return false;
+  return true;
+}
+
+void ShadowMemory::excuse_counters() {
+  for (Word& word : words_) word.excused |= word.counters;
+  count_different();
+}
+
+}  // namespace roost::spin
