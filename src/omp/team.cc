@@ -12,7 +12,7 @@
 #include "omp/threadprivate.h"
 #include "omp/threads_clause.h"
 #include "ult/kernel.h"
-#include "ult/python.h"
+#include "ult/thread_data.h"
 #include "ult/spin_lock.h"
 #include "ult/watch.h"
 

@@ -5,7 +5,7 @@ namespace roost {
 
 // Before the process has a second thread. From then on PyEval_RestoreThread(), called by a light
 // thread, waits until none of its siblings on its OS thread has the lock: Python would end the
-// process. (Whose states are whose: ult/python.h.)
+// process. (Whose states are whose: ult/thread_data.h.)
 void lead_python_calls();
 
 }  // namespace roost

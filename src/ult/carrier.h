@@ -35,13 +35,13 @@ struct Exceptions {
   unsigned uncaught = 0;
 };
 
-inline constexpr unsigned kPythonKeys = 4;
+inline constexpr unsigned kExchangedKeys = 6;
 
 struct Strand {
   void* stack_pointer = nullptr;  // while it is suspended
   Carrier* carrier = nullptr;
-  Exceptions exceptions;           // while it is suspended
-  void* python[kPythonKeys] = {};  // likewise (ult/python.h)
+  Exceptions exceptions;                   // while it is suspended
+  void* thread_data[kExchangedKeys] = {};  // likewise (ult/thread_data.h)
   Strand* next = nullptr;          // in a queue: a strand is in one at a time
   Strand* next_spare = nullptr;
   bool free = false;  // it has no call; may be in a queue all the same [signal-2]

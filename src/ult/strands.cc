@@ -4,7 +4,7 @@
 #include "base/ticks.h"
 #include "ult/context.h"
 #include "ult/overflow.h"
-#include "ult/python.h"
+#include "ult/thread_data.h"
 
 namespace roost::ult {
 
@@ -104,7 +104,7 @@ void switch_to(Carrier& carrier, Strand* to) {
     from->exceptions = *exceptions;
     *exceptions = to->exceptions;
   }
-  exchange_python(*from, *to);
+  exchange_thread_data(*from, *to);
   if (sanitizer::present()) {
     sanitizer::switch_to(carrier, *from, *to);
   } else {
@@ -240,7 +240,7 @@ void begin_on_fresh_strand(Carrier& carrier, const Call& call, const Batch* unde
   strand->under = under;
   strand->local = nullptr;
   strand->exceptions = {};
-  for (void*& state : strand->python) state = nullptr;
+  for (void*& value : strand->thread_data) value = nullptr;
   strand->inside = nullptr;
   ++carrier.live;
   switch_to(carrier, strand);
