@@ -114,6 +114,25 @@ std::uint32_t difference(const Registers& a, const Registers& b) {
   return registers;
 }
 
+// Which counters were tried from one mark. Where the thread's way has depended on some, as on those
+// of an inner loop, it does on these and more.
+class Attempts {
+ public:
+  // After the last attempt, if there was one, has failed.
+  bool may_try(std::uint32_t registers) const {
+    return number_ < kMost && (failing_ == 0 || (registers & failing_) != failing_);
+  }
+  void tried(std::uint32_t registers, unsigned words) {
+    ++number_;
+    failing_ = words == 0 ? registers : 0;
+  }
+
+ private:
+  static constexpr unsigned kMost = 64;
+  unsigned number_ = 0;
+  std::uint32_t failing_ = 0;
+};
+
 // The backward branches that a round takes where its stack is highest.
 class Branches {
  public:
@@ -201,6 +220,7 @@ class Prover {
 bool Prover::find_repeated_state() {
   bool has_mark = false;
   unsigned backward = 0, look_again_at = 1;
+  Attempts attempts;
   while (steps_ < max_steps_) {
     if (!step()) return false;
     if (!walk_.went_back()) continue;
@@ -219,18 +239,22 @@ bool Prover::find_repeated_state() {
         walk_.memory.excuse_counters();
         return true;
       }
-      counters_ = more ? counters_ | walk_.depends() : registers;
-      words = walk_.memory.take_for_counters(more);
-      if (static_cast<unsigned>(__builtin_popcount(counters_)) + words <= kMaxCounters) {
-        walk_.follow(counters_);
-        continue;
+      if (more || attempts.may_try(registers)) {
+        counters_ = more ? counters_ | walk_.depends() : registers;
+        words = walk_.memory.take_for_counters(more);
+        if (static_cast<unsigned>(__builtin_popcount(counters_)) + words <= kMaxCounters) {
+          walk_.follow(counters_);
+          attempts.tried(counters_, words);
+          continue;
+        }
+        walk_.stop_following();
       }
-      walk_.stop_following();
     }
     if (++backward >= look_again_at && !walk_.follows()) {
       marked_ = walk_.registers;
       walk_.memory.mark();
       has_mark = true;
+      attempts = {};
       look_again_at = 2 * backward;
     }
   }

@@ -46,8 +46,18 @@ std::uint64_t shifted(std::uint64_t value, int by) { return by >= 0 ? value << b
 const ShadowMemory::Word* ShadowMemory::find(std::uint64_t address) const {
   std::size_t at = (address >> 3) * 0x9e3779b97f4a7c15 >> 56;
   static_assert(kTable == 256);
-  while (words_[at].address && words_[at].address != address) at = (at + 1) % kTable;
-  return &words_[at];
+  for (; table_[at]; at = (at + 1) % kTable)
+    if (words_[table_[at] - 1].address == address) return &words_[table_[at] - 1];
+  return nullptr;
+}
+
+ShadowMemory::Word* ShadowMemory::add(std::uint64_t address, std::uint64_t first) {
+  std::size_t at = (address >> 3) * 0x9e3779b97f4a7c15 >> 56;
+  while (table_[at]) at = (at + 1) % kTable;
+  Word* word = &words_[n_words_++];
+  table_[at] = static_cast<std::uint8_t>(n_words_);
+  *word = {address, first, first, first, 0, 0, 0, 0, false, false};
+  return word;
 }
 
 ShadowMemory::Word* ShadowMemory::find(std::uint64_t address) {
@@ -55,8 +65,7 @@ ShadowMemory::Word* ShadowMemory::find(std::uint64_t address) {
 }
 
 bool ShadowMemory::read_word(std::uint64_t address, std::uint64_t& value) {
-  const Word* word = find(address);
-  if (word->address) {
+  if (const Word* word = find(address)) {
     value = word->value;
     return true;
   }
@@ -79,11 +88,10 @@ bool ShadowMemory::read_word(std::uint64_t address, std::uint64_t& value) {
 bool ShadowMemory::write_word(std::uint64_t address, std::uint64_t bits, std::uint64_t value,
                               bool locked) {
   Word* word = find(address);
-  if (!word->address) {
+  if (!word) {
     std::uint64_t first;
     if (n_words_ == kMaxWords || !read_word(address, first)) return false;
-    *word = {address, first, first, first, 0, 0, 0, 0, false, false};
-    ++n_words_;
+    word = add(address, first);
   }
   bool differed = word->differs();
   word->value = (word->value & ~bits) | (value & bits);
@@ -122,7 +130,7 @@ bool ShadowMemory::time_stamp(TimeStamp& stamp) {
 }
 
 void ShadowMemory::mark() {
-  for (Word& word : words_) {
+  for (Word& word : used()) {
     word.marked = word.value;
     word.was_zero = false;
   }
@@ -130,28 +138,28 @@ void ShadowMemory::mark() {
 }
 
 void ShadowMemory::prefer_zero() {
-  for (Word& word : words_)
+  for (Word& word : used())
     if (word.was_zero) word.marked &= ~word.written;
   count_different();
 }
 
 void ShadowMemory::restore() {
-  for (Word& word : words_) word.value = word.first;
+  for (Word& word : used()) word.value = word.first;
   count_different();
 }
 
 void ShadowMemory::count_different() {
   different_ = 0;
-  for (const Word& word : words_) different_ += word.differs();
+  for (const Word& word : used()) different_ += word.differs();
 }
 
 bool ShadowMemory::was_written(std::uint64_t address, unsigned width) const {
-  return find(address & ~7ull)->address || find((address + width - 1) & ~7ull)->address;
+  return find(address & ~7ull) || find((address + width - 1) & ~7ull);
 }
 
 unsigned ShadowMemory::take_for_counters(bool more) {
   unsigned count = 0;
-  for (Word& word : words_) {
+  for (Word& word : used()) {
     std::uint64_t before = more ? word.counters | word.depends : 0;
     word.counters = before | whole_bytes((word.value ^ word.marked) & ~word.excused);
     word.depends = word.counters;
@@ -164,7 +172,7 @@ void ShadowMemory::set_depends(std::uint64_t address, unsigned width, bool depen
   Part parts[2];
   for (unsigned i = 0, n = parts_of(address, width, parts); i < n; ++i) {
     Word* word = find(parts[i].word);
-    if (!word->address) continue;
+    if (!word) continue;
     word->depends = depends ? word->depends | parts[i].bits : word->depends & ~parts[i].bits;
   }
 }
@@ -172,24 +180,25 @@ void ShadowMemory::set_depends(std::uint64_t address, unsigned width, bool depen
 bool ShadowMemory::depends(std::uint64_t address, unsigned width) const {
   Part parts[2];
   for (unsigned i = 0, n = parts_of(address, width, parts); i < n; ++i)
-    if (find(parts[i].word)->depends & parts[i].bits) return true;
+    if (const Word* word = find(parts[i].word); word && (word->depends & parts[i].bits))
+      return true;
   return false;
 }
 
 bool ShadowMemory::only_counters_differ() const {
-  for (const Word& word : words_)
+  for (const Word& word : used())
     if ((word.value ^ word.marked) & ~word.excused & ~word.counters) return false;
   return true;
 }
 
 bool ShadowMemory::only_counters_depend() const {
-  for (const Word& word : words_)
+  for (const Word& word : used())
     if (word.depends & ~word.counters) return false;
   return true;
 }
 
 void ShadowMemory::excuse_counters() {
-  for (Word& word : words_) word.excused |= word.counters;
+  for (Word& word : used()) word.excused |= word.counters;
   count_different();
 }
 

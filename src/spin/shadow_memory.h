@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstddef>
+#include <span>
 
 #include "spin/memory.h"
 
@@ -40,8 +41,7 @@ class ShadowMemory final : public Memory {
   template <class Excuse>
   unsigned excuse(Excuse excuses) {
     unsigned others = 0;
-    for (Word& word : words_) {
-      if (!word.address) continue;
+    for (Word& word : used()) {
       bool is_excused = excuses(word.address, word.locked);
       if (is_excused) word.excused = ~0ull;
       others += !is_excused;
@@ -66,7 +66,7 @@ class ShadowMemory final : public Memory {
   static constexpr unsigned kTable = 256, kMaxWords = 160;
   static constexpr unsigned kLine = 64, kLines = 32;
   struct Word {
-    std::uint64_t address;  // a multiple of 8; 0: none
+    std::uint64_t address;  // a multiple of 8
     std::uint64_t first, value, marked;
     std::uint64_t written, excused, counters, depends;  // bits
     bool locked, was_zero;
@@ -78,14 +78,19 @@ class ShadowMemory final : public Memory {
     std::uint8_t bytes[kLine];
   };
 
+  std::span<Word> used() { return {words_, n_words_}; }
+  std::span<const Word> used() const { return {words_, n_words_}; }
+  // Null if it was not written.
   Word* find(std::uint64_t address);
   const Word* find(std::uint64_t address) const;
+  Word* add(std::uint64_t address, std::uint64_t first);
   bool read_word(std::uint64_t address, std::uint64_t& value);
   bool write_word(std::uint64_t address, std::uint64_t bits, std::uint64_t value, bool locked);
   void count_different();
 
   ReadBytes read_;
-  Word words_[kTable] = {};
+  Word words_[kMaxWords];
+  std::uint8_t table_[kTable] = {};  // hashed; numbers of words, from 1
   unsigned n_words_ = 0, different_ = 0;
   Line lines_[kLines] = {};
   TimeStamp stamp_{};
