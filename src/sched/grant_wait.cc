@@ -167,7 +167,9 @@ Park wait_for_grant(const Deadline* deadline, bool interruptible, OutsideWord* o
   ThreadRecord<RealWorld>& record = *self.record;
   Park result = Park::woken;
   Nanoseconds look = 0;
-  spin_on_idle_core();
+  // A wait that soon ends by itself is not worth it: with more such threads than cores, they spin
+  // beside each other.
+  if (!deadline || left_until(*deadline) > 2 * idle_spin) spin_on_idle_core();
   // A deadline, a signal or the outside word would not end a turn in the run queue.
   bool ends_early = deadline || interruptible || outside;
   for (bool has_waited = !ends_early && wait_awake(record);; has_waited = true) {

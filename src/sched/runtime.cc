@@ -236,6 +236,16 @@ bool RuntimeOs::waits_in_vain(const ThreadRecord<RealWorld>& record, Nanoseconds
 
 constinit std::atomic<const std::atomic<std::uint64_t>*> queued_hint{&nothing_queued};
 
+Nanoseconds left_until(const Deadline& deadline) {
+  timespec now;
+  clock_gettime(deadline.realtime ? CLOCK_REALTIME : CLOCK_MONOTONIC, &now);
+  auto seconds = deadline.at.tv_sec - now.tv_sec;
+  auto left = seconds * 1'000'000'000 + (deadline.at.tv_nsec - now.tv_nsec);
+  constexpr auto kFar = std::int64_t{1} << 32;  // seconds; beyond, the product may not fit
+  if (seconds > kFar) left = kFar * 1'000'000'000;
+  return left > 0 ? static_cast<Nanoseconds>(left) : 0;
+}
+
 void runtime_accept_nudges(int signal) {
   nudge_signal = signal;
   if (active) {

@@ -34,6 +34,8 @@ struct Deadline {
   timespec at;
   bool realtime;
 };
+// How long until it is due, in ns; not negative.
+Nanoseconds left_until(const Deadline&);
 
 enum class Park { woken, timed_out, interrupted };
 
