@@ -27,7 +27,7 @@ Barrier& fields(pthread_barrier_t* barrier) { return *reinterpret_cast<Barrier*>
 
 ROOST_EXPORT int pthread_barrier_wait(pthread_barrier_t* barrier) noexcept {
   Barrier& b = fields(barrier);
-  if (b.shared) return without_core([&] { return real::pthread_barrier_wait(barrier); });
+  if (b.shared) return without_core_anywhere([&] { return real::pthread_barrier_wait(barrier); });
   LotHost host;
   host.waits_for("barrier");
   LotBucketOf& bucket = bucket_of(barrier);

@@ -74,7 +74,7 @@ int timed_wait(pthread_cond_t* cond, pthread_mutex_t* mutex, clockid_t clock, co
 template <class Call>
 int wait_in_libc(pthread_mutex_t* mutex, const Call& call) {
   mutex_waits_in_libc(mutex);
-  return without_core(call);
+  return mutex_wait_in_libc(mutex, call, ETIMEDOUT);
 }
 
 void wake_deferred(const void* cond, std::uint32_t count) { cond_wake(cond, count); }

@@ -167,9 +167,9 @@ long serve_futex(const SystemCall& s) {
   if (is_wait(s)) {
     if (word_differs(s)) return -EAGAIN;
     if (can_wait_parked(s)) return wait_parked(s);
-    if (!is_private(s)) return without_core([&] { return made_in_kernel(s); });
+    if (!is_private(s)) return without_core_anywhere([&] { return made_in_kernel(s); });
     kernel_waiters.fetch_add(1, std::memory_order_seq_cst);
-    long result = without_core([&] { return made_in_kernel(s); });
+    long result = without_core_anywhere([&] { return made_in_kernel(s); });
     kernel_waiters.fetch_sub(1, std::memory_order_relaxed);
     return result;
   }

@@ -53,17 +53,6 @@ constinit thread_local unsigned char yields = 0;
 // The waits of this thread's light threads.
 constinit thread_local LightWait* waits = nullptr;
 
-// How long until the deadline, in ns; not negative.
-Nanoseconds left_until(const Deadline& deadline) {
-  timespec now;
-  clock_gettime(deadline.realtime ? CLOCK_REALTIME : CLOCK_MONOTONIC, &now);
-  auto seconds = deadline.at.tv_sec - now.tv_sec;
-  auto left = seconds * 1'000'000'000 + (deadline.at.tv_nsec - now.tv_nsec);
-  constexpr auto kFar = std::int64_t{1} << 32;  // seconds; beyond, the product may not fit
-  if (seconds > kFar) left = kFar * 1'000'000'000;
-  return left > 0 ? static_cast<Nanoseconds>(left) : 0;
-}
-
 // Whether the calling light thread was in this wait when it was last seen.
 bool still_at(std::uint64_t at) {
   const void* self = own_light.self;
@@ -163,6 +152,11 @@ bool let_light_sibling_run(std::uint64_t at) {
     if (roost_others_wait()) return false;
   }
   return tell(ROOST_LIGHT_SPINS);
+}
+
+void look_of_light_thread() {
+  static constinit thread_local std::uint8_t looks __attribute__((tls_model("initial-exec"))) = 0;
+  if (++looks == 0 && can_park() && !self.inside_libc) let_light_sibling_run();
 }
 
 bool lets_threads_go_first() {

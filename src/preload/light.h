@@ -31,6 +31,13 @@ inline std::uint64_t name_of_wait(std::uint64_t place,
 // keep it, and now and then.
 bool let_light_sibling_run(std::uint64_t at = 0);
 
+// By a call that does not wait, of those that a thread makes over and over while it waits for
+// something else (a look under a lock, a poll): a sibling runs, at each 256th of a light thread's.
+void look_of_light_thread();
+inline void note_look() {
+  if (is_light()) look_of_light_thread();
+}
+
 // Whether the calling light thread, which yields in a loop of its program's, lets threads of the
 // process that wait for its core go before its siblings. It may wait for one of those (a caller of
 // OpenBLAS for the threads of its pool), and siblings that run meanwhile may come to wait for the

@@ -19,7 +19,8 @@ constexpr int kTypeMask = 3;
 constexpr int kErrorCheck = 2;
 constexpr int kAdaptive = 3;
 constexpr int kShared = 128;
-constexpr int kLibcWaits = 16 | 32 | 64 | kShared;  // robust, inherit, protect, process-shared
+constexpr int kOfThread = 16 | 32 | 64;  // robust, inherit, protect: the kernel knows the owner
+constexpr int kLibcWaits = kOfThread | kShared;
 
 int kind(const pthread_mutex_t* mutex) {
   return __atomic_load_n(&mutex->__data.__kind, __ATOMIC_RELAXED);
@@ -80,7 +81,7 @@ bool would_deadlock(const pthread_mutex_t* mutex) {
 }
 
 int lock_in_libc(pthread_mutex_t* mutex, const Deadline* deadline) {
-  int result = without_core([&] {
+  int result = mutex_wait_in_libc(mutex, [&] {
     if (!deadline) return real::pthread_mutex_lock(mutex);
     return deadline->realtime
                ? real::pthread_mutex_timedlock(mutex, &deadline->at)
@@ -149,6 +150,7 @@ int mutex_timedlock(pthread_mutex_t* mutex, clockid_t clock, const timespec* at)
 }
 
 int mutex_trylock(pthread_mutex_t* mutex) {
+  note_look();
   if (has_light_siblings() && held_by_sibling(mutex)) return EBUSY;
   int result = real::pthread_mutex_trylock(mutex);
   if (result == 0 && knows_owner(mutex)) note_owned(mutex, 1);
@@ -182,6 +184,14 @@ int mutex_unlock(pthread_mutex_t* mutex) {
     }
   }
   return result;
+}
+
+bool any_thread_may_lock(const pthread_mutex_t* mutex) {
+  return !knows_owner(mutex) && !(kind(mutex) & kOfThread);
+}
+
+void note_owner(pthread_mutex_t* mutex) {
+  __atomic_store_n(&mutex->__data.__owner, self.tid ? self.tid : os::gettid(), __ATOMIC_RELAXED);
 }
 
 void mutex_waits_in_libc(pthread_mutex_t* mutex) {

@@ -6,6 +6,8 @@
 
 #include <cstdint>
 
+#include "preload/wait.h"
+
 namespace roost {
 
 int mutex_lock(pthread_mutex_t*);
@@ -15,6 +17,18 @@ int mutex_unlock(pthread_mutex_t*);
 // By the holder, before a wait of libc's that unlocks it: all who wait for it, now and later, do so
 // in libc, as for one that processes share.
 void mutex_waits_in_libc(pthread_mutex_t*);
+
+// Whether another thread may lock it in the caller's place, who says then that it is the owner.
+bool any_thread_may_lock(const pthread_mutex_t*);
+void note_owner(pthread_mutex_t*);
+// A wait of libc's at whose end the caller has the mutex if the result is 0 or `got_it`.
+template <class Call>
+int mutex_wait_in_libc(pthread_mutex_t* mutex, const Call& call, int got_it = 0) {
+  if (!any_thread_may_lock(mutex)) return without_core(call);
+  int result = without_core_anywhere(call);
+  if (is_light() && (result == 0 || result == got_it)) note_owner(mutex);
+  return result;
+}
 
 int cond_wait(pthread_cond_t*, pthread_mutex_t*);
 int cond_timedwait(pthread_cond_t*, pthread_mutex_t*, const timespec*);

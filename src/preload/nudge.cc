@@ -60,7 +60,8 @@ bool find_long_wait(ucontext_t& context, spin::WaitProof& proof) {
       prove_long_wait(registers, {read_program, os::read_own_memory},
                       light ? kMaxLongStepsOfLight >> (5 - failed) : kMaxLongSteps, questions);
   // Who looks at the clock will do something else some day.
-  if (!wait.waits || (wait.looks_at_clock && !light)) {
+  if (!wait.waits || (wait.looks_at_clock && !light) ||
+      in_light_runtime(wait.at_rest.instruction_pointer)) {
     if (failed < 5) ++failed;
     return false;
   }
@@ -78,7 +79,9 @@ bool find_wait(ucontext_t& context, spin::WaitProof& proof) {
   spin::Registers registers = spin::registers_of(context);
   spin::CodeWindow code;
   if (!read_program(registers.instruction_pointer, code)) return false;
-  proof = prove_wait(registers, code, read_carefully, kMaxSteps);
+  // A loop of its runtime's is that one's affair, but not one of the program's that calls it.
+  if (!in_light_runtime(registers.instruction_pointer))
+    proof = prove_wait(registers, code, read_carefully, kMaxSteps);
   if (!proof.waits && !find_long_wait(context, proof)) return false;
   runtime_segment().header->waits_found.fetch_add(1, std::memory_order_relaxed);
   if (proof.waits && mode == SpinMode::rewrite) rewrite_wait_loop(proof, code);
@@ -95,8 +98,7 @@ void on_nudge(int, siginfo_t*, void* data) {
   // A thread that was made to share its core before the signal reached it queues for one: it would
   // else spin beside the others for good.
   if (!can_park()) return;
-  if (in_light_runtime(static_cast<std::uint64_t>(context.uc_mcontext.gregs[REG_RIP]))) return;
-  spin::WaitProof proof;
+  spin::WaitProof proof{};
   bool waits = false;
   if (!on_own_stack([&] { waits = find_wait(context, proof); }) || !waits) return;
   if (is_light()) return return_into_yield(context);

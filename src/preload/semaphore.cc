@@ -73,7 +73,7 @@ int timed_wait(sem_t* sem, clockid_t clock, const timespec* at) {
 ROOST_EXPORT int sem_wait(sem_t* sem) {
   if (shared(sem) || inside_roost()) {
     if (try_wait(sem) == 0) return 0;
-    return without_core([&] { return real::sem_wait(sem); });
+    return without_core_anywhere([&] { return real::sem_wait(sem); });
   }
   test_cancel();
   if (__builtin_expect(try_wait(sem) == 0, 1)) return 0;
@@ -82,7 +82,7 @@ ROOST_EXPORT int sem_wait(sem_t* sem) {
 
 ROOST_EXPORT int sem_timedwait(sem_t* sem, const timespec* at) {
   if (shared(sem) || inside_roost())
-    return without_core([&] { return real::sem_timedwait(sem, at); });
+    return without_core_anywhere([&] { return real::sem_timedwait(sem, at); });
   return timed_wait(sem, CLOCK_REALTIME, at);
 }
 
@@ -92,7 +92,7 @@ ROOST_EXPORT int sem_clockwait(sem_t* sem, clockid_t clock, const timespec* at) 
     return -1;
   }
   if (shared(sem) || inside_roost())
-    return without_core([&] { return real::sem_clockwait(sem, clock, at); });
+    return without_core_anywhere([&] { return real::sem_clockwait(sem, clock, at); });
   return timed_wait(sem, clock, at);
 }
 

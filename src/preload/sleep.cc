@@ -11,6 +11,7 @@ namespace roost {
 ROOST_EXPORT int pthread_spin_lock(pthread_spinlock_t* lock) noexcept {
   // The holder is at work on another core, or READY behind us: then only a yield helps.
   constexpr unsigned kSpinsBeforeYield = 100;
+  note_look();
   for (unsigned spins = 0;; ++spins) {
     if (real::pthread_spin_trylock(lock) == 0) return 0;
     if (spins < kSpinsBeforeYield) {

@@ -290,6 +290,9 @@ bool decode_two_byte(const Form& form, Instruction& i) {
     return register_or_memory(form, 1, i.destination);
   }
   switch (opcode) {
+    case 0x05:
+      i.operation = Operation::system_call;
+      return true;
     case 0x01:
       i.operation = Operation::read_time_stamp_and_processor;
       return form.modrm == 0xf9;

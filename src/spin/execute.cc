@@ -222,7 +222,7 @@ bool Step::shift(std::uint64_t a, unsigned count) {
         static_cast<std::uint64_t>(static_cast<std::int64_t>(sign_extended(a, i_.width)) >> count);
   }
   set_result_flags(result, 0);
-  r_.unknown = count == 1 ? 0 : kOverflow;
+  r_.unknown = count == 1 ? 0 : std::uint32_t{kOverflow};
   unsigned bits = 8u * i_.width;
   bool left = i_.operation == Operation::shift_left;
   bool arithmetic = i_.operation == Operation::shift_right_signed;
@@ -439,6 +439,8 @@ bool Step::run() {
     case Operation::lowest_bit:
     case Operation::highest_bit:
       return operand(i_.source, i_.width, b) && count_bits(b);
+    case Operation::system_call:
+      return false;
     case Operation::push:
     case Operation::pop:
     case Operation::leave:

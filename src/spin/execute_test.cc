@@ -91,7 +91,7 @@ bool uses(const Operand& operand, unsigned number) {
 bool harness_can_run(const Instruction& i) {
   if (i.jumps() || i.divides() || i.uses_stack()) return false;  // a division may trap
   if (i.operation == Operation::jump_indirect || i.memory.in_thread) return false;
-  if (i.looks_at_clock()) return false;
+  if (i.looks_at_clock() || i.operation == Operation::system_call) return false;
   for (unsigned reserved : {4u, 15u}) {
     if (uses(i.destination, reserved) || uses(i.source, reserved)) return false;
   }

@@ -105,6 +105,7 @@ enum class Operation : std::uint8_t {
   complement_bit,
   read_time_stamp,
   read_time_stamp_and_processor,
+  system_call,  // is not executed
   push,
   pop,
   leave,

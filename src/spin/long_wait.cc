@@ -31,6 +31,9 @@ class LongWalk {
   }
   bool went_back() const { return effect.jumped && registers.instruction_pointer <= from_; }
   const Instruction& instruction() const { return *instruction_; }
+  bool came_to_system_call() const {
+    return instruction_ && instruction_->operation == Operation::system_call;
+  }
   std::uint64_t from() const { return from_; }
   std::uint64_t stack() const { return registers.general[kStackPointer]; }
 
@@ -183,6 +186,7 @@ class Prover {
     result.waits = true;
     return result;
   }
+  bool came_to_system_call() const { return walk_.came_to_system_call(); }
 
  private:
   bool step() { return steps_++ < 8 * max_steps_ && walk_.step(); }
@@ -401,7 +405,13 @@ class DirectMemory final : public Memory {
 
 LongWait prove_long_wait(const Registers& start, const Reader& reader, unsigned max_steps,
                          std::uint32_t choice) {
-  return Prover(start, reader, max_steps).prove(choice);
+  // Another may have had a lock for a moment, and the thread would wait for it in the kernel.
+  constexpr unsigned kTries = 8;
+  for (unsigned i = 1;; ++i) {
+    Prover prover(start, reader, max_steps);
+    LongWait wait = prover.prove(choice);
+    if (wait.waits || i == kTries || !prover.came_to_system_call()) return wait;
+  }
 }
 
 bool go_to_rest(Registers& registers, ReadCodeWindow code, const LongWait& wait) {

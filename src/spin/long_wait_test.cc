@@ -80,7 +80,7 @@ void gives_lock_back_for_a_while() {
 }
 void backs_off() {
   for (unsigned delay = 1; !is_set(); delay = delay < 256 ? 2 * delay : delay)
-    for (volatile unsigned i = 0; i < delay; i = i + 1) asm volatile("pause");
+    for (unsigned i = 0; i < delay; ++i) asm volatile("pause" : "+r"(i));
 }
 void looks_at_the_clock() {
   timespec now;
@@ -122,8 +122,7 @@ void searches_at_random() {
   }
 }
 void counts_to_the_end() {
-  for (volatile long i = 0; i < 1L << 60 && flag.load() == 0; i = i + 1) {
-  }
+  for (long i = 0; i < 1L << 60 && flag.load() == 0; ++i) asm volatile("" : "+r"(i));
 }
 
 struct Answer {

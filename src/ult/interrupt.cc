@@ -80,20 +80,27 @@ bool spins_in_long_rounds(spin::Registers& registers) {
   spin::LongWait wait = prove_long_wait(registers, {read_program, kernel::read_own_memory},
                                         kMaxLongSteps >> (kMostFailed - failed), ++choice);
   failed = wait.waits ? 0 : failed < kMostFailed ? failed + 1 : failed;
-  return wait.waits && go_to_rest(registers, read_program, wait);
+  return wait.waits && !host::is_own_code(wait.at_rest.instruction_pointer) &&
+         go_to_rest(registers, read_program, wait);
 }
 
+// A loop of this library's is its own affair, but not one of the program's that calls it again and
+// again (omp_get_wtime).
 bool spins(spin::Registers& registers) {
   spin::CodeWindow code;
-  return read_program(registers.instruction_pointer, code) &&
-         (spin::prove_wait(registers, code, read_carefully, kMaxSteps).waits ||
-          spins_in_long_rounds(registers));
+  bool is_ours = host::is_own_code(registers.instruction_pointer);
+  return (!is_ours && read_program(registers.instruction_pointer, code) &&
+          spin::prove_wait(registers, code, read_carefully, kMaxSteps).waits) ||
+         spins_in_long_rounds(registers);
 }
+
+// Whether siblings may go on where the strand is.
+bool may_switch(const Carrier& own) { return !own.in_runtime && own.current->inside; }
 
 // The handler may be on an alternate stack of the program's that is too small for a proof, or on
 // none.
 bool waits(Carrier& own, spin::Registers& registers) {
-  if (in_system_call(registers)) return true;
+  if (in_system_call(registers)) return may_switch(own);
   if (on_alternate_stack(own)) return spins(registers);
   bool found = false;
   if (own.alternate.low) spin::on_stack(own.alternate.top(), [&] { found = spins(registers); });
@@ -108,15 +115,14 @@ void on_interrupt(int, siginfo_t*, void* context) {
   Carrier* own = here.carrier;
   if (!own) return;
   own->interrupted = true;
-  if (own->in_runtime || !own->current->inside) return;
   auto& interrupted = *static_cast<ucontext_t*>(context);
   kernel::KeepErrno keep;
   spin::Registers registers = spin::registers_of(interrupted);
-  if (host::is_own_code(registers.instruction_pointer)) return;
-  if (spin::on_alternate_stack(interrupted)) return;
+  bool is_ours = host::is_own_code(registers.instruction_pointer);
+  if (spin::on_alternate_stack(interrupted) || (!is_ours && !may_switch(*own))) return;
   bool found = waits(*own, registers);
   spin::set_registers(interrupted, registers);
-  if (!found) return;
+  if (!found || !may_switch(*own)) return;
   // The next time each member gets a thread of its own.
   own->current->inside->blocks.store(true, std::memory_order_relaxed);
   if (!spin::can_save_registers()) return;

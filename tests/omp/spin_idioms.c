@@ -1,6 +1,7 @@
 // Members that have begun, and share OS threads, wait for each other in loops that call functions,
 // count, take a lock and give it back, or look at the clock, and never yield.
-#include <stdint.h>
+#include <poll.h>
+#include <pthread.h>
 #include <time.h>
 
 #include "expect.h"
@@ -74,6 +75,26 @@ static void by_heap(int me) {
     free(copy);
   }
 }
+static void by_runtime(int me) {
+  while (!is_turn_of(me)) EXPECT_EQ(omp_get_thread_num(), me);
+}
+static void in_critical(int me) {
+  for (int is = 0; !is;) {
+#pragma omp critical
+    is = is_turn_of(me);
+  }
+}
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static void in_mutex(int me) {
+  for (int is = 0; !is;) {
+    pthread_mutex_lock(&mutex);
+    is = is_turn_of(me);
+    pthread_mutex_unlock(&mutex);
+  }
+}
+static void by_polls(int me) {
+  while (!is_turn_of(me)) poll(NULL, 0, 0);
+}
 static void by_clock(int me) {
   struct timespec now;
   do clock_gettime(CLOCK_MONOTONIC, &now);
@@ -97,7 +118,8 @@ static void ring(void (*wait)(int), int members) {
 int main(void) {
   allow_nesting();
   void (*idioms[])(int) = {by_calls,    counts,    counts_for_all, under_lock, between_locks,
-                           inside_once, backs_off, by_heap,        by_clock};
+                           inside_once, backs_off, by_heap,        by_clock,   by_runtime,
+                           in_critical, in_mutex,  by_polls};
   for (unsigned i = 0; i < sizeof idioms / sizeof *idioms; ++i) {
     // Of a nested region the members are light, the first time and later.
 #pragma omp parallel num_threads(2)
