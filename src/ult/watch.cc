@@ -89,13 +89,17 @@ void ask_less_often(Seen& it, Nanoseconds spent) {
   it.ask_at = spent + (spent < kRarest ? spent : kRarest);
 }
 
-// Without Roost. True if the thread was asked. In a batch whose members are known to wait unseen,
-// not much time is lost.
+// Where members are known to wait unseen, not much time is lost.
+bool is_time_to_ask(const Seen& it, Nanoseconds spent, bool known) {
+  return spent >= (known && it.ask_at == kSuspicious ? kSoon : it.ask_at);
+}
+
+// Without Roost. True if the thread was asked.
 bool ask(const Carrier& carrier, const Batch& inside, Seen& it, Nanoseconds spent,
          Nanoseconds now) {
   bool known = inside.blocks.load(std::memory_order_relaxed);
   Nanoseconds still = now - it.still_since;
-  if (spent >= (known && it.ask_at == kSuspicious ? kSoon : it.ask_at)) {
+  if (is_time_to_ask(it, spent, known)) {
     ask_less_often(it, spent);
     return interrupt_running(carrier);
   }
@@ -131,7 +135,9 @@ Found look() {
         ask(carrier, *inside, it, spent, now)) {
       found.asked = true;
     }
-    if (host::with_roost() && spent >= it.ask_at) {
+    bool known = inside->spins.load(std::memory_order_relaxed);
+    if (host::with_roost() && is_time_to_ask(it, spent, known)) {
+      found.asked |= known;
       ask_less_often(it, spent);
       // It has computed for a while: it is hardly about to begin a call.
       if (spent < kHopeless || keeps_others(carrier, *inside) || with_open_calls(inside))
