@@ -32,7 +32,7 @@ inline std::uint64_t name_of_wait(std::uint64_t place,
 bool let_light_sibling_run(std::uint64_t at = 0);
 
 // By a call that does not wait, of those that a thread makes over and over while it waits for
-// something else (a look under a lock, a poll): a sibling runs, at each 256th of a light thread's.
+// something else (a poll): a sibling runs, at each 256th of a light thread's.
 void look_of_light_thread();
 inline void note_look() {
   if (is_light()) look_of_light_thread();

@@ -150,7 +150,6 @@ int mutex_timedlock(pthread_mutex_t* mutex, clockid_t clock, const timespec* at)
 }
 
 int mutex_trylock(pthread_mutex_t* mutex) {
-  note_look();
   if (has_light_siblings() && held_by_sibling(mutex)) return EBUSY;
   int result = real::pthread_mutex_trylock(mutex);
   if (result == 0 && knows_owner(mutex)) note_owned(mutex, 1);

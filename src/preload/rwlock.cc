@@ -94,7 +94,6 @@ int lock_in_lot(pthread_rwlock_t* lock, Tag tag, const Deadline* deadline) {
 }
 
 int lock_fast(pthread_rwlock_t* lock, Tag tag) {
-  note_look();
   if (tag == kReader && prefers_writers(lock) && lot.may_have_waiters(lock)) return EBUSY;
   return attempt(lock, tag);
 }

@@ -4,19 +4,20 @@
 // libc's.
 #include <errno.h>
 
+#include "preload/light.h"
 #include "preload/wait.h"
 #include "preload/yield.h"
 
 namespace roost {
 ROOST_EXPORT int pthread_spin_lock(pthread_spinlock_t* lock) noexcept {
-  // The holder is at work on another core, or READY behind us: then only a yield helps.
+  // The holder is at work on another core, or READY behind us, or a light thread of this thread's:
+  // then only a yield helps.
   constexpr unsigned kSpinsBeforeYield = 100;
-  note_look();
   for (unsigned spins = 0;; ++spins) {
     if (real::pthread_spin_trylock(lock) == 0) return 0;
     if (spins < kSpinsBeforeYield) {
       cpu_pause();
-    } else {
+    } else if (!let_light_sibling_run()) {
       yield();
     }
   }

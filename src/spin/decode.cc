@@ -1,5 +1,6 @@
 // The meaning of the integer instructions that wait loops are made of.
 #include "spin/instruction.h"
+#include "spin/vector.h"
 
 namespace roost::spin {
 namespace {
@@ -388,12 +389,19 @@ bool may_be_locked(const Instruction& i) {
 bool decode(const std::uint8_t* bytes, std::size_t size, Instruction& instruction) {
   Form form;
   if (!parse(bytes, size, form)) return false;
-  if (form.vector || form.map > 1 || form.other_segment || form.address_size) return false;
+  if (form.vector || form.map > 1 || form.other_segment) return false;
+  // Linkers pad calls and jumps with it that had gone through the global offset table.
+  bool is_padding = form.map == 0 && (form.opcode == 0xe8 || form.opcode == 0xe9);
+  if (form.address_size && !is_padding) return false;
   Instruction i;
   i.length = static_cast<std::uint8_t>(form.length);
   i.memory = form.memory;
   i.immediate = form.immediate;
   i.locked = form.lock;
+  if (form.map == 1 && !form.lock && decode_vector(form, i)) {
+    instruction = i;
+    return true;
+  }
   if (form.map == 0 && form.repeat && !means_nothing(form)) return false;
   if (!(form.map == 0 ? decode_one_byte(form, i) : decode_two_byte(form, i))) return false;
   if (form.lock && !may_be_locked(i)) return false;

@@ -1,6 +1,8 @@
 // Registers, flags and reads of the instructions that wait loops are made of.
 #include "spin/execute.h"
 
+#include "spin/vector.h"
+
 namespace roost::spin {
 namespace {
 
@@ -43,6 +45,9 @@ class Step {
   bool pop(std::uint64_t& value);
   bool stack_operation();
   bool time_stamp();
+  bool load_vector(std::uint64_t address, Vector& value);
+  bool store_vector(std::uint64_t address, const Vector& value);
+  bool vector();
   bool compare_exchange(std::uint64_t old);
   bool divide(std::uint64_t divisor);
   bool divide_signed(std::uint64_t divisor);
@@ -331,6 +336,52 @@ bool Step::pop(std::uint64_t& value) {
   return true;
 }
 
+bool Step::load_vector(std::uint64_t address, Vector& value) {
+  value = {};
+  if (i_.vector_bytes < 16) return read(address, i_.vector_bytes, value.low);
+  if (!read(address + 8, 8, value.high) || !read(address, 8, value.low)) return false;
+  effect_.load.width = 16;
+  return true;
+}
+
+bool Step::store_vector(std::uint64_t address, const Vector& value) {
+  if (i_.vector_bytes < 16) return write(address, i_.vector_bytes, value.low);
+  if (!write(address + 8, 8, value.high) || !write(address, 8, value.low)) return false;
+  effect_.store.width = 16;
+  return true;
+}
+
+bool Step::vector() {
+  VectorOperands operands{};
+  std::uint64_t address = address_of(i_.memory, r_, r_.instruction_pointer);
+  if (i_.memory.in_thread && r_.thread == 0) return false;
+  operands.from_register = i_.source.kind == Kind::vector;
+  if (i_.source.kind == Kind::vector) {
+    operands.source = r_.vectors[i_.source.number];
+  } else if (i_.source.kind == Kind::general) {
+    operands.source.low = r_.general[i_.source.number];
+  } else if (!load_vector(address, operands.source)) {
+    return false;
+  }
+  if (i_.source.kind != Kind::vector && i_.vector_bytes == 4) operands.source.low &= mask(4);
+  bool to_vector = i_.destination.kind == Kind::vector;
+  if (to_vector) operands.destination = r_.vectors[i_.destination.number];
+  Vector result;
+  std::uint32_t flags = 0;
+  if (!execute_vector(i_, operands, result, flags)) return false;
+  if (i_.operation == Operation::vector_compare) {
+    r_.flags = flags;
+    r_.unknown = 0;
+    return true;
+  }
+  if (to_vector) {
+    r_.vectors[i_.destination.number] = result;
+    return true;
+  }
+  if (i_.destination.kind == Kind::memory) return store_vector(address, result);
+  return store(i_.destination, i_.width, result.low);
+}
+
 bool Step::time_stamp() {
   TimeStamp stamp;
   if (!memory_.time_stamp(stamp)) return false;
@@ -441,6 +492,9 @@ bool Step::run() {
       return operand(i_.source, i_.width, b) && count_bits(b);
     case Operation::system_call:
       return false;
+    case Operation::vector:
+    case Operation::vector_compare:
+      return r_.has_vectors && vector();
     case Operation::push:
     case Operation::pop:
     case Operation::leave:

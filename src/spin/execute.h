@@ -16,12 +16,22 @@ enum Flag : std::uint32_t {
 };
 inline constexpr std::uint32_t kFlags = kCarry | kParity | kZero | kSign | kOverflow;
 
+// The lower half of a vector register, 16 bytes.
+struct Vector {
+  std::uint64_t low, high;
+
+  bool operator==(const Vector&) const = default;
+};
+
 struct Registers {
   std::uint64_t general[16];  // in the encoding's order: RAX RCX RDX RBX RSP RBP RSI RDI R8 ...
   std::uint64_t instruction_pointer;
   std::uint64_t thread;   // the thread pointer (FS); 0 if it is not known
   std::uint32_t flags;    // of kFlags, also where nothing may depend on them
   std::uint32_t unknown;  // those that an instruction left undefined
+  bool has_vectors;       // else nothing that uses them is executed
+  std::uint32_t mxcsr;    // how they round
+  Vector vectors[16];
 
   bool operator==(const Registers&) const = default;
 };

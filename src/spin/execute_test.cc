@@ -5,7 +5,9 @@
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 
+#include <cstddef>
 #include <cstring>
+#include <iterator>
 #include <random>
 #include <vector>
 
@@ -14,11 +16,27 @@
 namespace roost::spin {
 namespace {
 
-// Registers but RSP and R15, which the harness needs; flags last.
+// Registers but RSP and R15, which the harness needs.
 struct Machine {
   std::uint64_t general[16];
   std::uint64_t flags;
+  Vector vectors[16];
 };
+
+// Code that loads or stores all vector registers: movups between them and (R15).
+unsigned move_vectors(std::uint8_t* to, bool store) {
+  unsigned size = 0;
+  for (unsigned r = 0; r < 16; ++r) {
+    auto offset = static_cast<std::uint32_t>(offsetof(Machine, vectors) + 16 * r);
+    const std::uint8_t code[] = {static_cast<std::uint8_t>(r < 8 ? 0x41 : 0x45), 0x0f,
+                                 static_cast<std::uint8_t>(store ? 0x11 : 0x10),
+                                 static_cast<std::uint8_t>(0x87 | (r & 7) << 3)};
+    std::memcpy(to + size, code, sizeof code);
+    std::memcpy(to + size + sizeof code, &offset, sizeof offset);
+    size += sizeof code + sizeof offset;
+  }
+  return size;
+}
 
 // Runs code that ends in `ret` with the registers of *machine, and stores what they are then.
 extern "C" void run_on_machine(Machine* machine, const void* code);
@@ -48,7 +66,7 @@ run_on_machine:
 .popsection
 )");
 
-std::uint64_t memory[64];
+alignas(16) std::uint64_t memory[64];
 
 bool read_in_place(std::uint64_t address, unsigned width, std::uint64_t& value) {
   value = 0;
@@ -92,6 +110,8 @@ bool harness_can_run(const Instruction& i) {
   if (i.jumps() || i.divides() || i.uses_stack()) return false;  // a division may trap
   if (i.operation == Operation::jump_indirect || i.memory.in_thread) return false;
   if (i.looks_at_clock() || i.operation == Operation::system_call) return false;
+  bool aligned = i.is_vector() && i.vector_bytes == 16;
+  if (aligned && i.memory.displacement % 16 != 0) return false;
   for (unsigned reserved : {4u, 15u}) {
     if (uses(i.destination, reserved) || uses(i.source, reserved)) return false;
   }
@@ -112,13 +132,13 @@ TEST(ExecuteTest, Does_what_the_processor_does) {
       mmap(nullptr, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
   ASSERT_NE(page, MAP_FAILED);
   std::mt19937_64 random(4711);
-  const std::uint8_t prefixes[] = {0x66, 0x48, 0x41, 0x45, 0x49, 0x4d, 0x40, 0xf0};
+  const std::uint8_t prefixes[] = {0x66, 0x48, 0x41, 0x45, 0x49, 0x4d, 0x40, 0xf0, 0xf2, 0xf3};
   unsigned tried = 0, seen[64] = {};
-  for (unsigned attempt = 0; attempt < 2'000'000 && tried < 60'000; ++attempt) {
+  for (unsigned attempt = 0; attempt < 2'000'000 && tried < 90'000; ++attempt) {
     std::uint8_t bytes[16];
     for (std::uint8_t& byte : bytes) byte = static_cast<std::uint8_t>(random());
     unsigned at = 0;
-    if (random() % 2) bytes[at++] = prefixes[random() % 8];
+    if (random() % 2) bytes[at++] = prefixes[random() % std::size(prefixes)];
     if (random() % 3 == 0) bytes[at++] = 0x0f;
     std::uint64_t small = random() % 4;  // often a memory operand near RSI
     if (small == 0) bytes[at + 1] = static_cast<std::uint8_t>(0x46 | (random() & 0x38));
@@ -134,6 +154,15 @@ TEST(ExecuteTest, Does_what_the_processor_does) {
       machine.general[r] = value;
     }
     for (std::uint64_t& word : memory) word = random() % 3 ? random() : machine.general[0];
+    registers.has_vectors = true;
+    for (Vector& vector : registers.vectors) {
+      double number = static_cast<double>(random() % 1000) / 7 - 50;
+      float numbers[2] = {static_cast<float>(number), -3.5F};
+      vector = {random() % 4 ? random() : machine.general[0], random()};
+      if (random() % 2) std::memcpy(&vector.low, &number, sizeof number);
+      if (random() % 3 == 0) std::memcpy(&vector.low, numbers, sizeof numbers);
+    }
+    std::memcpy(machine.vectors, registers.vectors, sizeof machine.vectors);
     machine.general[6] = reinterpret_cast<std::uint64_t>(memory + 32);
     machine.flags = (random() & kFlags) | 2;
     std::memcpy(registers.general, machine.general, sizeof registers.general);
@@ -141,14 +170,20 @@ TEST(ExecuteTest, Does_what_the_processor_does) {
     Copied copied;
     Effect effect;
     bool executed = execute(i, copied, registers, effect);
-    std::memcpy(page, bytes, i.length);
-    page[i.length] = 0xc3;
+    unsigned size = move_vectors(page, false);
+    std::memcpy(page + size, bytes, i.length);
+    size += i.length;
+    size += move_vectors(page + size, true);
+    page[size] = 0xc3;
     run_on_machine(&machine, page);
     if (!executed) {
       // Processors disagree on the lowest and the highest bit of 0.
       bool looks_for_bit =
           i.operation == Operation::lowest_bit || i.operation == Operation::highest_bit;
-      EXPECT_TRUE(looks_for_bit) << "refused without need";
+      EXPECT_TRUE(looks_for_bit) << "refused without need: opcode " << std::hex
+                                 << unsigned{i.opcode} << ", prefix " << unsigned{i.prefix}
+                                 << ", operation " << std::dec
+                                 << static_cast<unsigned>(i.operation);
       continue;
     }
     ++tried;
@@ -159,6 +194,11 @@ TEST(ExecuteTest, Does_what_the_processor_does) {
       ASSERT_EQ(registers.general[r], machine.general[r])
           << "register " << r << ", operation " << static_cast<unsigned>(i.operation) << ", width "
           << unsigned{i.width};
+    }
+    for (int r = 0; r < 16; ++r) {
+      ASSERT_EQ(registers.vectors[r], machine.vectors[r])
+          << "vector register " << r << ", opcode " << std::hex << unsigned{i.opcode} << ", prefix "
+          << unsigned{i.prefix};
     }
     ASSERT_EQ(registers.flags & ~registers.unknown, machine.flags & kFlags & ~registers.unknown)
         << "operation " << static_cast<unsigned>(i.operation) << ", width " << unsigned{i.width};

@@ -105,6 +105,8 @@ enum class Operation : std::uint8_t {
   complement_bit,
   read_time_stamp,
   read_time_stamp_and_processor,
+  vector,  // by its opcode and prefix (spin/vector.h)
+  vector_compare,
   system_call,  // is not executed
   push,
   pop,
@@ -115,8 +117,8 @@ enum class Operation : std::uint8_t {
 };
 
 struct Operand {
-  enum class Kind : std::uint8_t { none, general, memory, immediate } kind = Kind::none;
-  std::uint8_t number = 0;  // of a general register
+  enum class Kind : std::uint8_t { none, general, memory, immediate, vector } kind = Kind::none;
+  std::uint8_t number = 0;  // of a register
 };
 
 struct Instruction {
@@ -128,6 +130,7 @@ struct Instruction {
   bool locked = false;            // a read-modify-write that other cores see as one
   bool pauses = false;            // the hint that this is a wait loop
   bool sets_zero = false;         // a lowest bit that is the first
+  std::uint8_t opcode = 0, prefix = 0, vector_bytes = 0;  // of a vector instruction
   Operand destination, source;
   MemoryOperand memory;
   std::int64_t immediate = 0;
@@ -167,7 +170,8 @@ struct Instruction {
     return (operation >= Operation::add && operation <= Operation::shift_right_signed) ||
            operation == Operation::multiply || operation == Operation::multiply_by_immediate ||
            operation == Operation::compare_exchange || divides() ||
-           (operation >= Operation::add_with_carry && operation <= Operation::complement_bit);
+           (operation >= Operation::add_with_carry && operation <= Operation::complement_bit) ||
+           operation == Operation::vector_compare;
   }
   // It leaves some of them, or may do so.
   bool keeps_flags() const {
@@ -179,6 +183,13 @@ struct Instruction {
     return operation == Operation::jump_on_condition || operation == Operation::set_on_condition ||
            operation == Operation::conditional_move || operation == Operation::add_with_carry ||
            operation == Operation::subtract_with_borrow;
+  }
+  bool is_vector() const {
+    return operation == Operation::vector || operation == Operation::vector_compare;
+  }
+  // Bytes in memory of its operand there.
+  unsigned bytes_in_memory() const {
+    return is_vector() ? vector_bytes : source_width ? source_width : width;
   }
   bool stores() const {
     return destination.kind == Operand::Kind::memory && operation != Operation::compare &&

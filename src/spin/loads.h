@@ -12,6 +12,7 @@ class Loads {
 
   // Adds a load unless it is there. False if there is no room for it.
   bool note(const Load& load) {
+    if (load.width > sizeof load.value) return false;
     for (const Load& other : *this) {
       if (other == load) return true;
     }

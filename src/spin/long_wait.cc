@@ -10,7 +10,6 @@ namespace roost::spin {
 namespace {
 
 constexpr unsigned kMaxCounters = 4;
-constexpr std::uint32_t kFlagsBit = 1u << 16;
 constexpr int kStackPointer = 4;
 
 // A thread on its way, with the memory that it would leave.
@@ -23,7 +22,7 @@ class LongWalk {
     from_ = registers.instruction_pointer;
     instruction_ = code_.at(from_);
     if (!instruction_) return false;
-    std::uint32_t in = 0;
+    RegisterSet in = 0;
     if (follows_ && !finds_way(in)) follows_ = false;
     if (!execute(*instruction_, memory, registers, effect)) return false;
     if (follows_) pass_on(in);
@@ -39,14 +38,14 @@ class LongWalk {
 
   // From now on, what depends on these registers, and on the memory's counters, is followed, until
   // the thread's way depends on it.
-  void follow(std::uint32_t counters) {
+  void follow(RegisterSet counters) {
     depends_ = counters;
     follows_ = true;
   }
   bool follows() const { return follows_; }
   void stop_following() { follows_ = false; }
   // The registers that depend on counters.
-  std::uint32_t depends() const { return depends_; }
+  RegisterSet depends() const { return depends_; }
 
   Registers registers;
   ShadowMemory memory;
@@ -61,16 +60,15 @@ class LongWalk {
 
   // What the next instruction reads of what is followed. False if it decides by that where the
   // thread goes on, whether it writes, or what it accesses.
-  bool finds_way(std::uint32_t& in) const {
+  bool finds_way(RegisterSet& in) const {
     const Instruction& i = *instruction_;
     in = depends_ & registers_read(i);
     if (i.reads_flags()) in |= depends_ & kFlagsBit;
-    std::uint32_t addresses = accesses_memory() ? bit(i.memory.base) | bit(i.memory.index) : 0;
+    RegisterSet addresses = accesses_memory() ? bit(i.memory.base) | bit(i.memory.index) : 0;
     if (depends_ & (addresses | kStackPointerBit)) return false;
     if (accesses_memory()) {
       std::uint64_t at = address_of(i.memory, registers, registers.instruction_pointer + i.length);
-      unsigned width = i.source_width ? i.source_width : i.width;
-      if (memory.depends(at, width)) in |= kFlagsBit;
+      if (memory.depends(at, i.bytes_in_memory())) in |= kFlagsBit;
     }
     if (i.operation == Operation::pop || i.operation == Operation::return_from_call) {
       if (memory.depends(stack(), 8)) in |= kFlagsBit;
@@ -87,14 +85,14 @@ class LongWalk {
   }
 
   // What it has written depends on what it has read.
-  void pass_on(std::uint32_t in) {
+  void pass_on(RegisterSet in) {
     const Instruction& i = *instruction_;
-    bool cleared = (i.operation == Operation::bit_xor || i.operation == Operation::subtract) &&
-                   i.source.kind == Operand::Kind::general &&
-                   i.destination.kind == Operand::Kind::general &&
-                   i.source.number == i.destination.number && i.width >= 4;
+    bool same = i.source.kind != Operand::Kind::memory && bit(i.source) == bit(i.destination);
+    bool clears = i.operation == Operation::bit_xor || i.operation == Operation::subtract ||
+                  (i.operation == Operation::vector && (i.opcode == 0x57 || i.opcode == 0xef));
+    bool cleared = same && clears && i.width >= 4;
     bool depends = in != 0 && !cleared;
-    std::uint32_t written = registers_written(i) & ~kStackPointerBit;
+    RegisterSet written = registers_written(i) & ~kStackPointerBit;
     if (i.sets_flags() && (depends || !i.keeps_flags())) written |= kFlagsBit;
     // Of a narrow result, the rest of the register is as it was; registers_read() has it.
     depends_ = depends ? depends_ | written : depends_ & ~written;
@@ -104,15 +102,17 @@ class LongWalk {
   CodeCache code_;
   const Instruction* instruction_ = nullptr;
   std::uint64_t from_ = 0;
-  std::uint32_t depends_ = 0;
+  RegisterSet depends_ = 0;
   bool follows_ = false;
 };
 
 // The registers and flags in which two states differ, a bit each.
-std::uint32_t difference(const Registers& a, const Registers& b) {
-  std::uint32_t registers = 0;
-  for (unsigned r = 0; r < 16; ++r)
-    if (a.general[r] != b.general[r]) registers |= 1u << r;
+RegisterSet difference(const Registers& a, const Registers& b) {
+  RegisterSet registers = 0;
+  for (int r = 0; r < 16; ++r) {
+    if (a.general[r] != b.general[r]) registers |= bit(r);
+    if (a.vectors[r] != b.vectors[r]) registers |= vector_bit(static_cast<unsigned>(r));
+  }
   if (a.flags != b.flags || a.unknown != b.unknown) registers |= kFlagsBit;
   return registers;
 }
@@ -122,10 +122,10 @@ std::uint32_t difference(const Registers& a, const Registers& b) {
 class Attempts {
  public:
   // After the last attempt, if there was one, has failed.
-  bool may_try(std::uint32_t registers) const {
+  bool may_try(RegisterSet registers) const {
     return number_ < kMost && (failing_ == 0 || (registers & failing_) != failing_);
   }
-  void tried(std::uint32_t registers, unsigned words) {
+  void tried(RegisterSet registers, unsigned words) {
     ++number_;
     failing_ = words == 0 ? registers : 0;
   }
@@ -133,7 +133,7 @@ class Attempts {
  private:
   static constexpr unsigned kMost = 64;
   unsigned number_ = 0;
-  std::uint32_t failing_ = 0;
+  RegisterSet failing_ = 0;
 };
 
 // The backward branches that a round takes where its stack is highest.
@@ -217,7 +217,7 @@ class Prover {
   unsigned steps_ = 0;
   LongWalk walk_;
   Registers marked_{};
-  std::uint32_t counters_ = 0;  // registers
+  RegisterSet counters_ = 0;  // registers
   Round round_;
 };
 
@@ -229,7 +229,7 @@ bool Prover::find_repeated_state() {
     if (!step()) return false;
     if (!walk_.went_back()) continue;
     if (has_mark && at_mark()) {
-      std::uint32_t registers = difference(walk_.registers, marked_);
+      RegisterSet registers = difference(walk_.registers, marked_);
       unsigned words = walk_.memory.different();
       if (registers == 0 && words == 0) {
         walk_.stop_following();
@@ -246,7 +246,7 @@ bool Prover::find_repeated_state() {
       if (more || attempts.may_try(registers)) {
         counters_ = more ? counters_ | walk_.depends() : registers;
         words = walk_.memory.take_for_counters(more);
-        if (static_cast<unsigned>(__builtin_popcount(counters_)) + words <= kMaxCounters) {
+        if (static_cast<unsigned>(__builtin_popcountll(counters_)) + words <= kMaxCounters) {
           walk_.follow(counters_);
           attempts.tried(counters_, words);
           continue;
@@ -343,6 +343,34 @@ bool Prover::choose_rest(std::uint32_t choice, LongWait& result) {
   return found > 0;
 }
 
+// While this lives, the thread rounds as another did, and flags what it has flagged.
+class Rounding {
+ public:
+  explicit Rounding(const Registers& registers) : has_vectors_(registers.has_vectors) {
+#if defined(__x86_64__)
+    if (!has_vectors_) return;
+    before_ = __builtin_ia32_stmxcsr();
+    __builtin_ia32_ldmxcsr(registers.mxcsr);
+#endif
+  }
+  ~Rounding() {
+#if defined(__x86_64__)
+    if (has_vectors_) __builtin_ia32_ldmxcsr(before_);
+#endif
+  }
+  Rounding(const Rounding&) = delete;
+  Rounding& operator=(const Rounding&) = delete;
+  void note(Registers& registers) const {
+#if defined(__x86_64__)
+    if (has_vectors_) registers.mxcsr = __builtin_ia32_stmxcsr();
+#endif
+  }
+
+ private:
+  bool has_vectors_;
+  std::uint32_t before_ = 0;
+};
+
 #if defined(__x86_64__)
 // The thread's own memory.
 class DirectMemory final : public Memory {
@@ -407,6 +435,7 @@ LongWait prove_long_wait(const Registers& start, const Reader& reader, unsigned 
                          std::uint32_t choice) {
   // Another may have had a lock for a moment, and the thread would wait for it in the kernel.
   constexpr unsigned kTries = 8;
+  Rounding rounding(start);
   for (unsigned i = 1;; ++i) {
     Prover prover(start, reader, max_steps);
     LongWait wait = prover.prove(choice);
@@ -425,16 +454,20 @@ bool go_on_for(Registers& registers, ReadCodeWindow read_code, unsigned steps) {
   CodeCache code(read_code);
   DirectMemory memory;
   Effect effect;
-  for (unsigned n = 0; n < steps; ++n) {
+  Rounding rounding(registers);
+  bool is_known = true;
+  for (unsigned n = 0; n < steps && is_known; ++n) {
     const Instruction* instruction = code.at(registers.instruction_pointer);
-    if (!instruction) return false;
+    is_known = instruction != nullptr;
+    if (!is_known) break;
     Registers before = registers;
     if (execute(*instruction, memory, registers, effect)) continue;
     registers = before;
     // Another has written between the read and the write of one instruction, or it is unknown.
-    if (!instruction->locked) return false;
+    is_known = instruction->locked;
   }
-  return true;
+  rounding.note(registers);
+  return is_known;
 }
 #else
 bool go_on_for(Registers&, ReadCodeWindow, unsigned) { return false; }

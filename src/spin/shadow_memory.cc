@@ -13,7 +13,7 @@ struct Part {
   int shift;  // to the left, into the word
 };
 
-// The one or two words of an access. Their number.
+// The one or two words of an access of up to 8 bytes. Their number.
 unsigned parts_of(std::uint64_t address, unsigned width, Part (&parts)[2]) {
   std::uint64_t mask = width == 8 ? ~0ull : (1ull << (8 * width)) - 1;
   std::uint64_t word = address & ~7ull;
@@ -154,7 +154,9 @@ void ShadowMemory::count_different() {
 }
 
 bool ShadowMemory::was_written(std::uint64_t address, unsigned width) const {
-  return find(address & ~7ull) || find((address + width - 1) & ~7ull);
+  for (std::uint64_t word = address & ~7ull; word < address + width; word += 8)
+    if (find(word)) return true;
+  return false;
 }
 
 unsigned ShadowMemory::take_for_counters(bool more) {
@@ -169,6 +171,10 @@ unsigned ShadowMemory::take_for_counters(bool more) {
 }
 
 void ShadowMemory::set_depends(std::uint64_t address, unsigned width, bool depends) {
+  if (width > 8) {
+    set_depends(address + 8, width - 8, depends);
+    width = 8;
+  }
   Part parts[2];
   for (unsigned i = 0, n = parts_of(address, width, parts); i < n; ++i) {
     Word* word = find(parts[i].word);
@@ -178,6 +184,7 @@ void ShadowMemory::set_depends(std::uint64_t address, unsigned width, bool depen
 }
 
 bool ShadowMemory::depends(std::uint64_t address, unsigned width) const {
+  if (width > 8) return depends(address, 8) || depends(address + 8, width - 8);
   Part parts[2];
   for (unsigned i = 0, n = parts_of(address, width, parts); i < n; ++i)
     if (const Word* word = find(parts[i].word); word && (word->depends & parts[i].bits))

@@ -53,7 +53,7 @@ class ShadowMemory final : public Memory {
   // The bytes that differ, and those marked by set_depends() if `more`, are counters from now on,
   // and marked so. The number of words that have some.
   unsigned take_for_counters(bool more);
-  // What is written there depends on counters, or not.
+  // What is written there depends on counters, or not. Of up to 16 bytes, as below.
   void set_depends(std::uint64_t address, unsigned width, bool depends);
   bool depends(std::uint64_t address, unsigned width) const;
   // Whether nothing else differs.

@@ -34,7 +34,9 @@ WaitProof prove_wait(const Registers& start, const CodeWindow& code, ReadMemory 
                      unsigned max_steps) {
   WaitProof proof{};
   UnchangedMemory unchanged(memory);
-  Walker walker(start, code, unchanged);
+  Registers plain = start;
+  plain.has_vectors = false;
+  Walker walker(plain, code, unchanged);
   Registers seen{};
   bool has_seen = false;
   unsigned backward = 0, look_again_at = 1;

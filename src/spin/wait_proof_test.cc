@@ -74,6 +74,8 @@ class WaitProofTest : public testing::Test {
     code.size = static_cast<std::uint32_t>(end - start);
     std::memcpy(code.bytes, start, code.size);
     registers.instruction_pointer = code.address;
+    std::uint64_t stack[64] = {};
+    registers.general[4] = reinterpret_cast<std::uint64_t>(stack + 64);
     return prove_wait(registers, code, read, steps);
   }
   std::uint64_t& rax = registers.general[0];

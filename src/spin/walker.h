@@ -5,15 +5,23 @@
 
 namespace roost::spin {
 
-inline constexpr std::uint32_t kAccumulatorBit = 1u << 0, kCounterBit = 1u << 1, kDataBit = 1u << 2,
-                               kStackPointerBit = 1u << 4, kFramePointerBit = 1u << 5;
+// A bit each: the general registers, the flags, the vector registers.
+using RegisterSet = std::uint64_t;
+inline constexpr RegisterSet kAccumulatorBit = 1u << 0, kCounterBit = 1u << 1, kDataBit = 1u << 2,
+                             kStackPointerBit = 1u << 4, kFramePointerBit = 1u << 5,
+                             kFlagsBit = 1u << 16;
 
-// Registers as bits; one written may have been read, too.
-inline std::uint32_t bit(int number) { return number >= 0 && number < 16 ? 1u << number : 0; }
+inline RegisterSet bit(int number) { return number >= 0 && number < 16 ? 1u << number : 0; }
+inline RegisterSet vector_bit(unsigned number) { return RegisterSet{1} << (17 + number); }
+inline RegisterSet bit(const Operand& operand) {
+  if (operand.kind == Operand::Kind::general) return bit(operand.number);
+  return operand.kind == Operand::Kind::vector ? vector_bit(operand.number) : 0;
+}
 
-inline std::uint32_t registers_read(const Instruction& i) {
-  std::uint32_t read = bit(i.memory.base) | bit(i.memory.index);
-  if (i.source.kind == Operand::Kind::general) read |= bit(i.source.number);
+// One written may have been read, too.
+inline RegisterSet registers_read(const Instruction& i) {
+  RegisterSet read = bit(i.memory.base) | bit(i.memory.index) | bit(i.source);
+  if (i.destination.kind == Operand::Kind::vector) read |= bit(i.destination);
   // A narrow write keeps the rest of the register.
   if (i.destination.kind == Operand::Kind::general && (!i.only_writes() || i.width < 4))
     read |= bit(i.destination.number);
@@ -26,9 +34,8 @@ inline std::uint32_t registers_read(const Instruction& i) {
   return read;
 }
 
-inline std::uint32_t registers_written(const Instruction& i) {
-  std::uint32_t written = 0;
-  if (i.destination.kind == Operand::Kind::general) written |= bit(i.destination.number);
+inline RegisterSet registers_written(const Instruction& i) {
+  RegisterSet written = i.operation == Operation::vector_compare ? 0 : bit(i.destination);
   bool exchanges = i.operation == Operation::exchange || i.operation == Operation::exchange_add;
   if (exchanges && i.source.kind == Operand::Kind::general) written |= bit(i.source.number);
   if (i.divides()) written |= kDataBit;

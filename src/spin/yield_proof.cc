@@ -8,7 +8,6 @@ namespace roost::spin {
 namespace {
 
 constexpr unsigned kMaxSteps = 24;
-constexpr std::uint32_t kData = 1u << 2;
 // RBX, RSP, RBP, R12-R15: System V AMD64 ABI, figure 3.4.
 constexpr std::uint32_t kPreserved = 1u << 3 | 1u << 4 | 1u << 5 | 0xf000;
 
@@ -46,13 +45,13 @@ YieldProof prove_yield(const Registers& start, const std::uint8_t* code, std::si
   UnchangedMemory unchanged(memory);
   Registers now = start;
   now.unknown = kFlags;
-  std::uint32_t known = kPreserved | kAccumulatorBit;
+  RegisterSet known = kPreserved | kAccumulatorBit;
   for (unsigned step = 0; now.instruction_pointer != call; ++step) {
     std::uint64_t offset = now.instruction_pointer - address;
     if (step == kMaxSteps || offset >= size) return proof;
     if (is_read_time_stamp(code + offset, size - offset)) {
       read_time_stamp(now);
-      known |= kAccumulatorBit | kData;
+      known |= kAccumulatorBit | kDataBit;
       proof.looks_at_clock = true;
       continue;
     }
