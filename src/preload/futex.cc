@@ -167,9 +167,14 @@ long serve_futex(const SystemCall& s) {
   if (is_wait(s)) {
     if (word_differs(s)) return -EAGAIN;
     if (can_wait_parked(s)) return wait_parked(s);
-    if (!is_private(s)) return without_core_anywhere([&] { return made_in_kernel(s); });
+    auto call = [&] { return made_in_kernel(s); };
+    // The kernel notes who takes a lock (PI).
+    int kind = s.b & FUTEX_CMD_MASK;
+    bool any_thread_may = kind == FUTEX_WAIT || kind == FUTEX_WAIT_BITSET;
+    auto wait = [&] { return any_thread_may ? without_core_anywhere(call) : without_core(call); };
+    if (!is_private(s)) return wait();
     kernel_waiters.fetch_add(1, std::memory_order_seq_cst);
-    long result = without_core_anywhere([&] { return made_in_kernel(s); });
+    long result = wait();
     kernel_waiters.fetch_sub(1, std::memory_order_relaxed);
     return result;
   }

@@ -111,7 +111,11 @@ int poll_or_wait(const sigset_t* mask, const Attempt& attempt, const Call& call)
 
 ROOST_EXPORT int poll(pollfd* fds, nfds_t count, int timeout) {
   auto call = [&] { return real_poll(fds, count, timeout); };
-  if (timeout == 0) return undisturbed(call);
+  if (timeout == 0) {
+    int events = undisturbed(call);
+    note_look(events == 0);
+    return events;
+  }
   return poll_or_wait(
       nullptr, [&] { return attempt_poll(fds, count, nullptr); }, call);
 }

@@ -154,9 +154,10 @@ bool let_light_sibling_run(std::uint64_t at) {
   return tell(ROOST_LIGHT_SPINS);
 }
 
-void look_of_light_thread() {
+void look_of_light_thread(bool in_vain) {
   static constinit thread_local std::uint8_t looks __attribute__((tls_model("initial-exec"))) = 0;
-  if (++looks == 0 && can_park() && !self.inside_libc) let_light_sibling_run();
+  looks = in_vain ? static_cast<std::uint8_t>(looks + 1) : 0;
+  if (in_vain && looks == 0 && can_park() && !self.inside_libc) let_light_sibling_run();
 }
 
 bool lets_threads_go_first() {

@@ -31,11 +31,11 @@ inline std::uint64_t name_of_wait(std::uint64_t place,
 // keep it, and now and then.
 bool let_light_sibling_run(std::uint64_t at = 0);
 
-// By a call that does not wait, of those that a thread makes over and over while it waits for
-// something else (a poll): a sibling runs, at each 256th of a light thread's.
-void look_of_light_thread();
-inline void note_look() {
-  if (is_light()) look_of_light_thread();
+// After a look at something that others may bring, as `poll` without time is: after 256 in vain, in
+// a row, a light thread lets a sibling run.
+void look_of_light_thread(bool in_vain);
+inline void note_look(bool in_vain) {
+  if (is_light()) look_of_light_thread(in_vain);
 }
 
 // Whether the calling light thread, which yields in a loop of its program's, lets threads of the

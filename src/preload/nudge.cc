@@ -22,15 +22,13 @@
 #include "sched/runtime.h"
 #include "spin/interrupted.h"
 #include "spin/long_wait.h"
+#include "spin/proof_budget.h"
 
 namespace roost {
 namespace {
 
 constexpr int kSignal = SIGURG;
 constexpr unsigned kMaxSteps = 1024;
-// Of one that follows calls and stores, which threads that compute fail late: of a light thread,
-// whose siblings may wait for ever, and of another, at most at each 32nd question.
-constexpr unsigned kMaxLongStepsOfLight = 65536, kMaxLongSteps = 2048;
 
 SpinMode mode = SpinMode::off;
 std::atomic<bool> taken{false};  // the handler is ours
@@ -51,21 +49,16 @@ bool read_program(std::uint64_t address, spin::CodeWindow& code) {
 bool find_long_wait(ucontext_t& context, spin::WaitProof& proof) {
   static constinit thread_local std::uint32_t questions __attribute__((tls_model("initial-exec"))) =
       0;
-  static constinit thread_local unsigned failed __attribute__((tls_model("initial-exec"))) = 0;
+  static constinit thread_local spin::ProofBudget budget __attribute__((tls_model("initial-exec")));
   bool light = is_light();
-  ++questions;
-  if (!light && questions % (1u << failed) != 0) return false;
+  if (light && !spin::is_apart(context)) return false;
   spin::Registers registers = spin::registers_of(context);
   spin::LongWait wait =
-      prove_long_wait(registers, {read_program, os::read_own_memory},
-                      light ? kMaxLongStepsOfLight >> (5 - failed) : kMaxLongSteps, questions);
+      prove_long_wait(registers, {read_program, os::read_own_memory}, budget.steps(), ++questions);
+  budget.used(wait.waits);
   // Who looks at the clock will do something else some day.
-  if (!wait.waits || (wait.looks_at_clock && !light) ||
-      in_light_runtime(wait.at_rest.instruction_pointer)) {
-    if (failed < 5) ++failed;
+  if (!wait.waits || (wait.looks_at_clock && !light) || in_light_runtime(wait.rest_address))
     return false;
-  }
-  failed = 0;
   proof.all_loads = wait.all_loads;
   proof.loads = wait.loads;
   if (!light) return true;

@@ -1,4 +1,4 @@
-// A few stacks for all threads: nobody stays on one for more than some microseconds.
+// A few stacks for all threads: nobody stays on one for more than a millisecond or two.
 #include "preload/own_stack.h"
 
 #include <signal.h>

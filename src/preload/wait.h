@@ -80,7 +80,6 @@ inline Deadline deadline_of(const timespec* at, clockid_t clock) {
 // part of its result or EINTR: the watchdog's own does not.
 template <class Call>
 auto undisturbed(const Call& call) {
-  note_look();
   WithoutNudges guard;
   return call();
 }

@@ -147,7 +147,9 @@ bool is_read_behind(std::uint64_t at, int counter, ReadCodeWindow read_code) {
   for (unsigned n = 0; n < kMaxBehind; ++n) {
     Instruction i;
     std::uint64_t offset = at - code.address;
-    if (offset >= code.size || !decode(code.bytes + offset, code.size - offset, i)) return false;
+    if (offset >= code.size || !decode(code.bytes + offset, code.size - offset, i) ||
+        i.is_for_wait_proof())
+      return false;
     bool clears = i.operation == Operation::bit_xor && i.source.kind == Kind::general &&
                   i.source.number == i.destination.number;
     if (!clears && registers_read(i) >> counter & 1) return true;

@@ -89,7 +89,7 @@ bool decode_shift(const Form& form, Instruction& i) {
 bool decode_on_stack(const Form& form, Operation operation, Instruction& i) {
   i.operation = operation;
   i.width = 8;
-  return !form.operand_size;
+  return !form.operand_size || form.rex & 8;  // as calls of __tls_get_addr are padded
 }
 
 // Opcode FF: pushes, and calls and jumps through a register or memory.

@@ -143,7 +143,7 @@ struct Instruction {
   bool only_writes() const {
     return operation == Operation::move || operation == Operation::move_zero_extended ||
            operation == Operation::move_sign_extended || operation == Operation::load_address ||
-           operation == Operation::set_on_condition ||
+           operation == Operation::set_on_condition || operation == Operation::pop ||
            operation == Operation::multiply_by_immediate;
   }
   bool divides() const {

@@ -57,6 +57,14 @@ inline Registers registers_of(const ucontext_t& context) {
   return registers;
 }
 
+// Whether the handler, whose third argument this is, is on the alternate stack. Else its own frame
+// lies where the interrupted thread would call functions, and nobody may go on in its place.
+inline bool is_apart(const ucontext_t& context) {
+  std::uint64_t offset = reinterpret_cast<std::uint64_t>(&context) -
+                         reinterpret_cast<std::uint64_t>(context.uc_stack.ss_sp);
+  return !(context.uc_stack.ss_flags & SS_DISABLE) && offset < context.uc_stack.ss_size;
+}
+
 // The thread goes on with these.
 inline void set_registers(ucontext_t& context, const Registers& registers) {
   auto& r = context.uc_mcontext.gregs;

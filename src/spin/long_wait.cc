@@ -1,9 +1,9 @@
 // Finds a repeated state by Brent's method, then what the round does, then where it rests.
 #include "spin/long_wait.h"
 
-#include <type_traits>
-
 #include "spin/code_cache.h"
+#include "spin/go_on.h"
+#include "spin/rounding.h"
 #include "spin/walker.h"
 
 namespace roost::spin {
@@ -92,7 +92,8 @@ class LongWalk {
                   (i.operation == Operation::vector && (i.opcode == 0x57 || i.opcode == 0xef));
     bool cleared = same && clears && i.width >= 4;
     bool depends = in != 0 && !cleared;
-    RegisterSet written = registers_written(i) & ~kStackPointerBit;
+    RegisterSet written = registers_written(i);
+    if (i.uses_stack()) written &= ~kStackPointerBit;
     if (i.sets_flags() && (depends || !i.keeps_flags())) written |= kFlagsBit;
     // Of a narrow result, the rest of the register is as it was; registers_read() has it.
     depends_ = depends ? depends_ | written : depends_ & ~written;
@@ -166,6 +167,39 @@ class Branches {
   unsigned count_ = 0;
 };
 
+// Where the thread may rest: so many steps from where it is.
+struct Place {
+  std::int32_t steps;
+  std::uint64_t address;
+};
+
+// Some of those that there are.
+class Places {
+ public:
+  void add(const Place& place, std::uint32_t choice) {
+    if (count_ < kMax) {
+      places_[count_++] = place;
+    } else {
+      places_[(choice + static_cast<std::uint32_t>(place.steps)) % kMax] = place;
+    }
+  }
+  void forget_after(std::int32_t steps) {
+    unsigned kept = 0;
+    for (unsigned i = 0; i < count_; ++i)
+      if (places_[i].steps <= steps) places_[kept++] = places_[i];
+    count_ = kept;
+  }
+  unsigned count() const { return count_; }
+  const Place& any(std::uint32_t choice) const {
+    return places_[(choice * 2654435761u >> 16) % count_];
+  }
+
+ private:
+  static constexpr unsigned kMax = 32;
+  Place places_[kMax];
+  unsigned count_ = 0;
+};
+
 // Of one round: what it takes to tell where it rests.
 struct Round {
   std::uint32_t steps = 0;
@@ -189,7 +223,7 @@ class Prover {
   bool came_to_system_call() const { return walk_.came_to_system_call(); }
 
  private:
-  bool step() { return steps_++ < 8 * max_steps_ && walk_.step(); }
+  bool step() { return steps_++ < 16 * max_steps_ && walk_.step(); }
 
   bool at_mark() const {
     return walk_.went_back() &&
@@ -207,7 +241,8 @@ class Prover {
   void note_load(LongWait& result);
   bool go_to_head();
   bool find_rest(std::uint32_t choice, LongWait& result);
-  bool choose_rest(std::uint32_t choice, LongWait& result);
+  bool is_private_at_rest();
+  bool choose_rest(std::uint32_t choice, bool reread, LongWait& result);
   bool is_at_rest() const {
     return walk_.stack() == round_.highest_stack && walk_.memory.different() == 0;
   }
@@ -310,124 +345,62 @@ bool Prover::find_rest(std::uint32_t choice, LongWait& result) {
   // Where calls of the round have been, nobody looks again; but who calls nobody may use what lies
   // below the stack pointer (System V AMD64 ABI, 3.2.2).
   constexpr std::uint64_t kRedZone = 128;
-  std::uint64_t low = round_.lowest_stack - kRedZone;
-  std::uint64_t high = round_.highest_stack - (round_.uses_stack ? 0 : kRedZone);
-  auto is_left = [&](std::uint64_t address, bool) { return address >= low && address < high; };
+  std::uint64_t low = round_.lowest_stack - kRedZone, high = round_.highest_stack;
+  std::uint64_t left = high - (round_.uses_stack ? 0 : kRedZone);
+  auto is_left = [&](std::uint64_t address, bool) { return address >= low && address < left; };
   if (walk_.memory.excuse(is_left) > 0) result.all_loads = false;
-  walk_.memory.excuse([](std::uint64_t, bool locked) { return locked; });
-  if (!go_to_head()) return false;
+  // Nobody goes on with this thread's variables; but its thread-local ones may lie behind its
+  // stack.
+  constexpr std::uint64_t kNear = 64 * 1024;
+  std::uint64_t near = kNear;
+  if (start_.thread > high && (start_.thread - high) / 4 < near) near = (start_.thread - high) / 4;
+  std::uint64_t end = high + near;
+  walk_.memory.excuse([&](std::uint64_t at, bool) { return at >= low && at < end; });
+  if (!is_private_at_rest()) return false;
   walk_.memory.prefer_zero();
-  if (choose_rest(choice, result)) return true;
+  if (choose_rest(choice, true, result)) return true;
+  walk_.memory.excuse([](std::uint64_t, bool locked) { return locked; });
+  if (choose_rest(choice, true, result) || choose_rest(choice, false, result)) return true;
   // No place has all these words at rest, if 0 is that.
   if (!go_to_head()) return false;
   walk_.memory.mark();
-  return choose_rest(choice, result);
+  return choose_rest(choice, false, result);
 }
 
-// One of the places where memory is as marked, on the thread's way through two rounds.
-bool Prover::choose_rest(std::uint32_t choice, LongWait& result) {
-  walk_.registers = start_;
-  walk_.memory.restore();
-  unsigned found = 0;
-  for (std::uint32_t n = 0; n < 2 * round_.steps; ++n) {
-    if (is_at_rest()) {
-      choice = choice * 1664525 + 1013904223;
-      if ((choice >> 16) % ++found == 0) {
-        result.steps_to_rest = n;
-        result.at_rest = walk_.registers;
-      }
-      if (result.all_loads) return true;  // no lock is had anywhere
-    }
+// In the next round no word is changed outside of its calls that only the thread might know.
+// Whether such a word says then that the thread is inside something, or that it is not, cannot be
+// told: of what calls do, as taking a lock, the outcome is known to be 0 at rest, mostly.
+bool Prover::is_private_at_rest() {
+  for (std::uint32_t n = 0; n < round_.steps; ++n) {
+    walk_.memory.watch(walk_.stack() == round_.highest_stack);
     if (!step()) return false;
   }
-  return found > 0;
+  walk_.memory.watch(false);
+  return !walk_.memory.seen_change();
 }
 
-// While this lives, the thread rounds as another did, and flags what it has flagged.
-class Rounding {
- public:
-  explicit Rounding(const Registers& registers) : has_vectors_(registers.has_vectors) {
-#if defined(__x86_64__)
-    if (!has_vectors_) return;
-    before_ = __builtin_ia32_stmxcsr();
-    __builtin_ia32_ldmxcsr(registers.mxcsr);
-#endif
+// One of the places where memory is as marked, on the thread's way through two rounds. `reread`:
+// where it has no such word in a register either, but reads it again before it writes it.
+bool Prover::choose_rest(std::uint32_t choice, bool reread, LongWait& result) {
+  walk_.registers = start_;
+  walk_.memory.restore();
+  Places places;
+  auto rounds = static_cast<std::int32_t>(round_.steps);
+  for (std::int32_t n = 0; n < 3 * rounds; ++n) {
+    if (n < 2 * rounds && is_at_rest())
+      places.add({n, walk_.registers.instruction_pointer}, choice);
+    if (result.all_loads && places.count() > 0) break;  // it writes nothing: any will do
+    walk_.memory.count_steps(n);
+    if (!step()) return false;
+    if (reread) places.forget_after(walk_.memory.stale_since());
   }
-  ~Rounding() {
-#if defined(__x86_64__)
-    if (has_vectors_) __builtin_ia32_ldmxcsr(before_);
-#endif
-  }
-  Rounding(const Rounding&) = delete;
-  Rounding& operator=(const Rounding&) = delete;
-  void note(Registers& registers) const {
-#if defined(__x86_64__)
-    if (has_vectors_) registers.mxcsr = __builtin_ia32_stmxcsr();
-#endif
-  }
-
- private:
-  bool has_vectors_;
-  std::uint32_t before_ = 0;
-};
-
-#if defined(__x86_64__)
-// The thread's own memory.
-class DirectMemory final : public Memory {
- public:
-  bool read(std::uint64_t address, unsigned width, std::uint64_t& value) override {
-    return access(address, width, [&](auto* at) {
-      value = load(at);
-      return true;
-    });
-  }
-  bool write(std::uint64_t address, unsigned width, std::uint64_t value,
-             const std::uint64_t* was) override {
-    return access(address, width, [&](auto* at) {
-      using Value = std::remove_pointer_t<decltype(at)>;
-      if (was) return replace(at, static_cast<Value>(*was), static_cast<Value>(value));
-      store(at, static_cast<Value>(value));
-      return true;
-    });
-  }
-  bool time_stamp(TimeStamp& stamp) override { return read_time_stamp(stamp); }
-
- private:
-  // In assembler: one access each, of any alignment, which sanitizers do not judge.
-  template <class Value>
-  static std::uint64_t load(Value* at) {
-    Value value;
-    asm volatile("mov %1, %0" : "=r"(value) : "m"(*at) : "memory");
-    return value;
-  }
-  template <class Value>
-  static void store(Value* at, Value value) {
-    asm volatile("mov %1, %0" : "=m"(*at) : "r"(value) : "memory");
-  }
-  template <class Value>
-  static bool replace(Value* at, Value was, Value value) {
-    bool done;
-    asm volatile("lock cmpxchg %3, %1"
-                 : "=@ccz"(done), "+m"(*at), "+a"(was)
-                 : "r"(value)
-                 : "memory");
-    return done;
-  }
-  template <class Access>
-  static bool access(std::uint64_t address, unsigned width, Access access) {
-    switch (width) {
-      case 1:
-        return access(reinterpret_cast<std::uint8_t*>(address));
-      case 2:
-        return access(reinterpret_cast<std::uint16_t*>(address));
-      case 4:
-        return access(reinterpret_cast<std::uint32_t*>(address));
-      default:
-        return access(reinterpret_cast<std::uint64_t*>(address));
-    }
-  }
-};
-#endif
+  if (places.count() == 0) return false;
+  const Place& place = places.any(choice);
+  result.steps_to_rest = static_cast<std::uint32_t>(place.steps);
+  result.rest_address = place.address;
+  result.rest_stack = round_.highest_stack;
+  return true;
+}
 
 }  // namespace
 
@@ -445,32 +418,8 @@ LongWait prove_long_wait(const Registers& start, const Reader& reader, unsigned 
 
 bool go_to_rest(Registers& registers, ReadCodeWindow code, const LongWait& wait) {
   return go_on_for(registers, code, wait.steps_to_rest) &&
-         registers.instruction_pointer == wait.at_rest.instruction_pointer &&
-         registers.general[kStackPointer] == wait.at_rest.general[kStackPointer];
+         registers.instruction_pointer == wait.rest_address &&
+         registers.general[kStackPointer] == wait.rest_stack;
 }
-
-#if defined(__x86_64__)
-bool go_on_for(Registers& registers, ReadCodeWindow read_code, unsigned steps) {
-  CodeCache code(read_code);
-  DirectMemory memory;
-  Effect effect;
-  Rounding rounding(registers);
-  bool is_known = true;
-  for (unsigned n = 0; n < steps && is_known; ++n) {
-    const Instruction* instruction = code.at(registers.instruction_pointer);
-    is_known = instruction != nullptr;
-    if (!is_known) break;
-    Registers before = registers;
-    if (execute(*instruction, memory, registers, effect)) continue;
-    registers = before;
-    // Another has written between the read and the write of one instruction, or it is unknown.
-    is_known = instruction->locked;
-  }
-  rounding.note(registers);
-  return is_known;
-}
-#else
-bool go_on_for(Registers&, ReadCodeWindow, unsigned) { return false; }
-#endif
 
 }  // namespace roost::spin

@@ -9,10 +9,12 @@
 //
 // In the midst of a round the thread may hold a lock, or have told a library's thread-local
 // variables so: another that goes on in its place, with the same variables, must find them at rest.
-// They are where no call of the round is under way, and each word that is written as a private one
-// would be is 0 (nobody is inside, nothing is had), or, if the round never makes it 0, as it is at
-// the head of the round's outermost loop. A lock, which is taken by an instruction that other cores
-// see as one, may have any value: others could find it so.
+// They are where no call of the round is under way. If the round changes words there itself, other
+// than counters, locks and what is on its stack, nothing says which of their values is rest, and
+// the thread is not found waiting. What its calls and the instructions that other cores see as one
+// change, as a lock, is to be 0, if the round ever makes it so, or else as at the head of the
+// outermost loop; and what may be in registers is to be read again before it is written. Where
+// there is no such place, a lock may have any value, as others could find it.
 #pragma once
 
 #include "spin/shadow_memory.h"
@@ -32,25 +34,20 @@ struct LongWait {
   bool all_loads;       // `loads` has every word on which it waits, and it writes none for others
   std::uint32_t steps;  // instructions of one round
   Loads loads;
-  // So many instructions from now the thread is at rest, and has these registers.
+  // So many instructions from now the thread is at rest: at this instruction, with this stack
+  // pointer.
   std::uint32_t steps_to_rest;
-  Registers at_rest;
+  std::uint64_t rest_address, rest_stack;
 };
 
 // At most some `max_steps` instructions are executed, a few times. `choice`: any number; it decides
 // where the thread is to rest, if there are several places: at the next ones where it is the same,
-// it might come to hold the same lock each time. Needs 24 KiB of stack.
+// it might come to hold the same lock each time. Needs 40 KiB of stack.
 LongWait prove_long_wait(const Registers& start, const Reader& reader, unsigned max_steps,
                          std::uint32_t choice);
 
-// Goes on in the thread's place to where it is at rest. False if it waits no longer, or has not
-// come there; `registers` are the thread's all the same.
+// Goes on in the thread's place (spin/go_on.h) to where it is at rest. False if it waits no longer,
+// or has not come there; `registers` are the thread's all the same.
 bool go_to_rest(Registers& registers, ReadCodeWindow code, const LongWait& wait);
-
-// Goes on in the thread's place, whose next instructions were executed in a proof: executes `steps`
-// of them as the thread itself would, memory included. Stops before one that it does not know,
-// which the thread has come to because memory has changed. On another stack than the thread's, with
-// its signals blocked. True if it has executed all of them.
-bool go_on_for(Registers& registers, ReadCodeWindow code, unsigned steps);
 
 }  // namespace roost::spin

@@ -56,7 +56,7 @@ ShadowMemory::Word* ShadowMemory::add(std::uint64_t address, std::uint64_t first
   while (table_[at]) at = (at + 1) % kTable;
   Word* word = &words_[n_words_++];
   table_[at] = static_cast<std::uint8_t>(n_words_);
-  *word = {address, first, first, first, 0, 0, 0, 0, false, false};
+  *word = {address, first, first, first, 0, 0, 0, 0, -1, false, false};
   return word;
 }
 
@@ -93,10 +93,15 @@ bool ShadowMemory::write_word(std::uint64_t address, std::uint64_t bits, std::ui
     if (n_words_ == kMaxWords || !read_word(address, first)) return false;
     word = add(address, first);
   }
+  if (word->excused != ~0ull && word->last_access < stale_since_) stale_since_ = word->last_access;
+  word->last_access = now_;
   bool differed = word->differs();
+  std::uint64_t before = word->value;
   word->value = (word->value & ~bits) | (value & bits);
   word->written |= bits;
   word->locked |= locked;
+  bool changes = (before ^ word->value) & ~word->excused;
+  seen_change_ |= watches_ && changes && !word->locked;
   word->was_zero |= (word->value & word->written) == 0;
   different_ += unsigned{word->differs()} - unsigned{differed};
   return true;
@@ -108,6 +113,7 @@ bool ShadowMemory::read(std::uint64_t address, unsigned width, std::uint64_t& va
   for (unsigned i = 0, n = parts_of(address, width, parts); i < n; ++i) {
     std::uint64_t word;
     if (!read_word(parts[i].word, word)) return false;
+    if (Word* written = find(parts[i].word)) written->last_access = now_;
     value |= shifted(word & parts[i].bits, -parts[i].shift);
   }
   return true;
@@ -144,7 +150,11 @@ void ShadowMemory::prefer_zero() {
 }
 
 void ShadowMemory::restore() {
-  for (Word& word : used()) word.value = word.first;
+  for (Word& word : used()) {
+    word.value = word.first;
+    word.last_access = -1;
+  }
+  count_steps(0);
   count_different();
 }
 

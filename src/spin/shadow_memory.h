@@ -29,11 +29,24 @@ class ShadowMemory final : public Memory {
   void mark();
   // The words that would differ from when that was. What is excused does not count.
   unsigned different() const { return different_; }
+  // Whether the next instructions are watched, and whether one that was has changed a word which is
+  // not excused, and which no read-modify-write has written that other cores see as one.
+  void watch(bool on) { watches_ = on; }
+  bool seen_change() const { return seen_change_; }
   // Remembers that those words are 0, as far as they are written, to which 0 has been written since
   // mark(); in others what the mark says.
   void prefer_zero();
-  // Forgets what was written: memory is as it was at first. The mark stays.
+  // Forgets what was written: memory is as it was at first. The mark stays, and steps are counted
+  // anew.
   void restore();
+  // The instructions executed since restore() are `steps`.
+  void count_steps(std::int32_t steps) {
+    now_ = steps;
+    stale_since_ = steps;
+  }
+  // From which step on, if less than the last one, the thread may have had in a register what that
+  // one has written: the words that it wrote were accessed before then.
+  std::int32_t stale_since() const { return stale_since_; }
   // Whether any of it was written since the beginning.
   bool was_written(std::uint64_t address, unsigned width) const;
   // From now on the words do not count of which `excuses(address, locked)` says so. `locked`: some
@@ -69,6 +82,7 @@ class ShadowMemory final : public Memory {
     std::uint64_t address;  // a multiple of 8
     std::uint64_t first, value, marked;
     std::uint64_t written, excused, counters, depends;  // bits
+    std::int32_t last_access;                           // the step; -1: not since restore()
     bool locked, was_zero;
 
     bool differs() const { return ((value ^ marked) & ~excused) != 0; }
@@ -94,6 +108,8 @@ class ShadowMemory final : public Memory {
   unsigned n_words_ = 0, different_ = 0;
   Line lines_[kLines] = {};
   TimeStamp stamp_{};
+  std::int32_t now_ = 0, stale_since_ = 0;
+  bool watches_ = false, seen_change_ = false;
 };
 
 }  // namespace roost::spin

@@ -29,7 +29,7 @@ inline RegisterSet registers_read(const Instruction& i) {
       i.operation == Operation::compare_exchange)
     read |= kAccumulatorBit;
   if (i.divides()) read |= kAccumulatorBit | kDataBit;
-  if (i.multiplies_long()) read |= kAccumulatorBit;
+  if (i.multiplies_long()) read |= kAccumulatorBit | (i.width < 4 ? kDataBit : 0);
   if (i.uses_stack()) read |= i.operation == Operation::leave ? kFramePointerBit : kStackPointerBit;
   return read;
 }

@@ -10,6 +10,7 @@
 #include "spin/interrupted.h"
 #include "spin/long_wait.h"
 #include "spin/other_stack.h"
+#include "spin/proof_budget.h"
 #include "spin/saved_call.h"
 #include "ult/host.h"
 #include "ult/kernel.h"
@@ -30,7 +31,7 @@ constexpr int kSignal = SIGURG;
 
 #if defined(__x86_64__)
 
-constexpr unsigned kMaxSteps = 1024, kMaxLongSteps = 65536;  // of a proof
+constexpr unsigned kMaxSteps = 1024;  // of a short proof
 
 // System calls in which a thread may wait for another of its process. Not those that end by
 // themselves (sleeps), and not writes: the strand may hold a lock of stdio's, which a sibling,
@@ -74,24 +75,23 @@ bool read_program(std::uint64_t address, spin::CodeWindow& code) {
 
 // Leads one whose rounds are long to where siblings may go on in its place.
 bool spins_in_long_rounds(spin::Registers& registers) {
-  constexpr unsigned kMostFailed = 5;
   static constinit thread_local std::uint32_t choice __attribute__((tls_model("initial-exec"))) = 0;
-  static constinit thread_local unsigned failed __attribute__((tls_model("initial-exec"))) = 0;
-  spin::LongWait wait = prove_long_wait(registers, {read_program, kernel::read_own_memory},
-                                        kMaxLongSteps >> (kMostFailed - failed), ++choice);
-  failed = wait.waits ? 0 : failed < kMostFailed ? failed + 1 : failed;
-  return wait.waits && !host::is_own_code(wait.at_rest.instruction_pointer) &&
+  static constinit thread_local spin::ProofBudget budget __attribute__((tls_model("initial-exec")));
+  spin::LongWait wait =
+      prove_long_wait(registers, {read_program, kernel::read_own_memory}, budget.steps(), ++choice);
+  budget.used(wait.waits);
+  return wait.waits && !host::is_own_code(wait.rest_address) &&
          go_to_rest(registers, read_program, wait);
 }
 
 // A loop of this library's is its own affair, but not one of the program's that calls it again and
 // again (omp_get_wtime).
-bool spins(spin::Registers& registers) {
+bool spins(const ucontext_t& interrupted, spin::Registers& registers) {
   spin::CodeWindow code;
   bool is_ours = host::is_own_code(registers.instruction_pointer);
   return (!is_ours && read_program(registers.instruction_pointer, code) &&
           spin::prove_wait(registers, code, read_carefully, kMaxSteps).waits) ||
-         spins_in_long_rounds(registers);
+         (spin::is_apart(interrupted) && spins_in_long_rounds(registers));
 }
 
 // Whether siblings may go on where the strand is.
@@ -99,11 +99,12 @@ bool may_switch(const Carrier& own) { return !own.in_runtime && own.current->ins
 
 // The handler may be on an alternate stack of the program's that is too small for a proof, or on
 // none.
-bool waits(Carrier& own, spin::Registers& registers) {
+bool waits(Carrier& own, const ucontext_t& interrupted, spin::Registers& registers) {
   if (in_system_call(registers)) return may_switch(own);
-  if (on_alternate_stack(own)) return spins(registers);
+  if (on_alternate_stack(own)) return spins(interrupted, registers);
   bool found = false;
-  if (own.alternate.low) spin::on_stack(own.alternate.top(), [&] { found = spins(registers); });
+  if (own.alternate.low)
+    spin::on_stack(own.alternate.top(), [&] { found = spins(interrupted, registers); });
   return found;
 }
 
@@ -116,11 +117,10 @@ void on_interrupt(int, siginfo_t*, void* context) {
   if (!own) return;
   own->interrupted = true;
   auto& interrupted = *static_cast<ucontext_t*>(context);
-  kernel::KeepErrno keep;
   spin::Registers registers = spin::registers_of(interrupted);
   bool is_ours = host::is_own_code(registers.instruction_pointer);
   if (spin::on_alternate_stack(interrupted) || (!is_ours && !may_switch(*own))) return;
-  bool found = waits(*own, registers);
+  bool found = waits(*own, interrupted, registers);
   spin::set_registers(interrupted, registers);
   if (!found || !may_switch(*own)) return;
   // The next time each member gets a thread of its own.

@@ -1,3 +1,6 @@
+// sanitized: address
+// reason: ThreadSanitizer holds signals back
+//
 // Members that share OS threads wait for each other in the kernel, each for a word or an object of
 // its own: by futexes, and by what processes may share.
 #include <linux/futex.h>

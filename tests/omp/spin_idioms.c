@@ -1,3 +1,6 @@
+// sanitized: address
+// reason: ThreadSanitizer holds signals back
+//
 // Members that have begun, and share OS threads, wait for each other in loops that call functions,
 // count, take a lock and give it back, or look at the clock, and never yield.
 #include <poll.h>
@@ -55,10 +58,14 @@ static void between_locks(int me) {
   unlock_word();
 }
 // Another member must not find it in the midst.
+static __attribute__((noinline)) int look_inside(int me) {
+  EXPECT_EQ(++depth, 1);
+  int is = is_turn_of(me);
+  --depth;
+  return is;
+}
 static void inside_once(int me) {
-  for (int is = 0; !is; --depth) {
-    EXPECT_EQ(++depth, 1);
-    is = is_turn_of(me);
+  while (!look_inside(me)) {
   }
 }
 static void backs_off(int me) {
@@ -66,13 +73,16 @@ static void backs_off(int me) {
     for (volatile unsigned i = 0; i < delay; ++i) {
     }
 }
+static __attribute__((noinline)) int look_by_heap(int me) {
+  int* copy = (int*)malloc(40);
+  *copy = is_turn_of(me);
+  __asm__ volatile("" : : "r"(copy) : "memory");
+  int is = *copy;
+  free(copy);
+  return is;
+}
 static void by_heap(int me) {
-  for (int is = 0; !is;) {
-    int* copy = (int*)malloc(40);
-    *copy = is_turn_of(me);
-    __asm__ volatile("" : : "r"(copy) : "memory");
-    is = *copy;
-    free(copy);
+  while (!look_by_heap(me)) {
   }
 }
 static void by_runtime(int me) {
