@@ -12,8 +12,8 @@
 #include "omp/threadprivate.h"
 #include "omp/threads_clause.h"
 #include "ult/kernel.h"
-#include "ult/thread_data.h"
 #include "ult/spin_lock.h"
+#include "ult/thread_data.h"
 #include "ult/watch.h"
 
 namespace roost::omp {

@@ -42,7 +42,7 @@ struct Strand {
   Carrier* carrier = nullptr;
   Exceptions exceptions;                   // while it is suspended
   void* thread_data[kExchangedKeys] = {};  // likewise (ult/thread_data.h)
-  Strand* next = nullptr;          // in a queue: a strand is in one at a time
+  Strand* next = nullptr;                  // in a queue: a strand is in one at a time
   Strand* next_spare = nullptr;
   bool free = false;  // it has no call; may be in a queue all the same [signal-2]
   // It is in `woken` or among the ready ones, or about to be. Waits nest on a strand (a task
