@@ -56,8 +56,10 @@ bool find_long_wait(ucontext_t& context, spin::WaitProof& proof) {
   spin::LongWait wait =
       prove_long_wait(registers, {read_program, os::read_own_memory}, budget.steps(), ++questions);
   budget.used(wait.waits);
-  // Who looks at the clock will do something else some day.
-  if (!wait.waits || (wait.looks_at_clock && !light) || in_light_runtime(wait.rest_address))
+  // Who looks at the clock will do something else some day, and who looks at nothing of others
+  // waits for nobody.
+  if (!wait.waits || (!light && (wait.looks_at_clock || wait.loads.count() == 0)) ||
+      in_light_runtime(wait.rest_address))
     return false;
   proof.all_loads = wait.all_loads;
   proof.loads = wait.loads;
