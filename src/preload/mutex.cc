@@ -46,8 +46,7 @@ bool lost(const pthread_mutex_t* mutex) {
 }
 
 bool held_by_this_thread(const pthread_mutex_t* mutex) {
-  int tid = self.tid ? self.tid : os::gettid();
-  return __atomic_load_n(&mutex->__data.__owner, __ATOMIC_RELAXED) == tid;
+  return __atomic_load_n(&mutex->__data.__owner, __ATOMIC_RELAXED) == own_tid();
 }
 // To libc, light threads of one thread are the same owner.
 bool held_by_sibling(const pthread_mutex_t* mutex) {
@@ -190,7 +189,7 @@ bool any_thread_may_lock(const pthread_mutex_t* mutex) {
 }
 
 void note_owner(pthread_mutex_t* mutex) {
-  __atomic_store_n(&mutex->__data.__owner, self.tid ? self.tid : os::gettid(), __ATOMIC_RELAXED);
+  __atomic_store_n(&mutex->__data.__owner, own_tid(), __ATOMIC_RELAXED);
 }
 
 void mutex_waits_in_libc(pthread_mutex_t* mutex) {

@@ -46,13 +46,12 @@ bool read_program(std::uint64_t address, spin::CodeWindow& code) {
 
 // The same of a thread whose rounds are long. A light one is led to where its siblings may go on in
 // its place.
-bool find_long_wait(ucontext_t& context, spin::WaitProof& proof) {
+bool find_long_wait(ucontext_t& context, spin::Registers& registers, spin::WaitProof& proof) {
   static constinit thread_local std::uint32_t questions __attribute__((tls_model("initial-exec"))) =
       0;
   static constinit thread_local spin::ProofBudget budget __attribute__((tls_model("initial-exec")));
   bool light = is_light();
   if (light && !spin::is_apart(context)) return false;
-  spin::Registers registers = spin::registers_of(context);
   spin::LongWait wait =
       prove_long_wait(registers, {read_program, os::read_own_memory}, budget.steps(), ++questions);
   budget.used(wait.waits);
@@ -77,7 +76,7 @@ bool find_wait(ucontext_t& context, spin::WaitProof& proof) {
   // A loop of its runtime's is that one's affair, but not one of the program's that calls it.
   if (!in_light_runtime(registers.instruction_pointer))
     proof = prove_wait(registers, code, read_carefully, kMaxSteps);
-  if (!proof.waits && !find_long_wait(context, proof)) return false;
+  if (!proof.waits && !find_long_wait(context, registers, proof)) return false;
   runtime_segment().header->waits_found.fetch_add(1, std::memory_order_relaxed);
   if (proof.waits && mode == SpinMode::rewrite) rewrite_wait_loop(proof, code);
   return true;

@@ -25,7 +25,7 @@ bool has_readers(const pthread_rwlock_t* lock) {
 }
 bool written_by_me(const pthread_rwlock_t* lock) {
   if (has_light_siblings()) return false;  // perhaps by one of them, to libc the same
-  int tid = self.tid ? self.tid : os::gettid();
+  int tid = own_tid();
   return __atomic_load_n(&lock->__data.__cur_writer, __ATOMIC_RELAXED) == tid;
 }
 

@@ -66,6 +66,9 @@ class LotHost {
 // True in a signal handler that interrupted Roost itself: waits go to libc, wakes are deferred.
 inline bool inside_roost() { return self.depth != 0; }
 
+// The kernel's id of the calling thread, managed or not.
+inline int own_tid() { return self.tid ? self.tid : os::gettid(); }
+
 // Whether a timed call's timespec is one POSIX accepts; only looked at when the call would block.
 inline bool valid(const timespec* at) { return at->tv_nsec >= 0 && at->tv_nsec < 1'000'000'000; }
 inline bool supported(clockid_t clock) {

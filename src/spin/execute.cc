@@ -8,13 +8,10 @@ namespace {
 
 using Kind = Operand::Kind;
 
-constexpr int kStackPointer = 4, kFramePointer = 5;
-
-std::uint64_t mask(unsigned width) { return width == 8 ? ~0ull : (1ull << (8 * width)) - 1; }
 std::uint64_t top_bit(unsigned width) { return 1ull << (8 * width - 1); }
 
 std::uint64_t sign_extended(std::uint64_t value, unsigned from) {
-  return ((value & mask(from)) ^ top_bit(from)) - top_bit(from);
+  return ((value & low_bytes(from)) ^ top_bit(from)) - top_bit(from);
 }
 
 // One instruction under way.
@@ -64,14 +61,14 @@ class Step {
 
 bool Step::read(std::uint64_t address, unsigned width, std::uint64_t& value) {
   if (!memory_.read(address, width, value)) return false;
-  value &= mask(width);
+  value &= low_bytes(width);
   effect_.loaded = true;
   effect_.load = {address, value, static_cast<std::uint8_t>(width)};
   return true;
 }
 
 bool Step::write(std::uint64_t address, unsigned width, std::uint64_t value) {
-  value &= mask(width);
+  value &= low_bytes(width);
   effect_.stored = true;
   effect_.store = {address, value, static_cast<std::uint8_t>(width)};
   return memory_.write(address, width, value, i_.locked ? &effect_.load.value : nullptr);
@@ -80,10 +77,10 @@ bool Step::write(std::uint64_t address, unsigned width, std::uint64_t value) {
 bool Step::operand(const Operand& operand, unsigned width, std::uint64_t& value) {
   switch (operand.kind) {
     case Kind::general:
-      value = r_.general[operand.number] & mask(width);
+      value = r_.general[operand.number] & low_bytes(width);
       return true;
     case Kind::immediate:
-      value = static_cast<std::uint64_t>(i_.immediate) & mask(width);
+      value = static_cast<std::uint64_t>(i_.immediate) & low_bytes(width);
       return true;
     case Kind::memory:
       return (!i_.memory.in_thread || r_.thread != 0) &&
@@ -100,15 +97,15 @@ bool Step::store(const Operand& operand, unsigned width, std::uint64_t value) {
   }
   std::uint64_t& target = r_.general[operand.number];
   if (width >= 4) {
-    target = value & mask(width);  // 32-bit results clear the upper half
+    target = value & low_bytes(width);  // 32-bit results clear the upper half
   } else {
-    target = (target & ~mask(width)) | (value & mask(width));
+    target = (target & ~low_bytes(width)) | (value & low_bytes(width));
   }
   return true;
 }
 
 void Step::set_result_flags(std::uint64_t result, std::uint32_t others) {
-  result &= mask(i_.width);
+  result &= low_bytes(i_.width);
   r_.flags = others;
   r_.unknown = 0;
   if (result == 0) r_.flags |= kZero;
@@ -118,7 +115,7 @@ void Step::set_result_flags(std::uint64_t result, std::uint32_t others) {
 
 void Step::set_sum_flags(std::uint64_t a, std::uint64_t b, std::uint64_t result) {
   std::uint32_t others = 0;
-  if ((result & mask(i_.width)) < a) others |= kCarry;
+  if ((result & low_bytes(i_.width)) < a) others |= kCarry;
   if (~(a ^ b) & (a ^ result) & top_bit(i_.width)) others |= kOverflow;
   set_result_flags(result, others);
 }
@@ -244,7 +241,7 @@ bool Step::shift(std::uint64_t a, unsigned count) {
 
 bool Step::add_with_carry(std::uint64_t a, std::uint64_t b) {
   if (r_.unknown & kCarry) return false;
-  std::uint64_t carry = r_.flags & kCarry ? 1 : 0, result = (a + b + carry) & mask(i_.width);
+  std::uint64_t carry = r_.flags & kCarry ? 1 : 0, result = (a + b + carry) & low_bytes(i_.width);
   std::uint32_t others = 0;
   if (result < a || (carry && result == a)) others |= kCarry;
   if (~(a ^ b) & (a ^ result) & top_bit(i_.width)) others |= kOverflow;
@@ -254,7 +251,7 @@ bool Step::add_with_carry(std::uint64_t a, std::uint64_t b) {
 
 bool Step::subtract_with_borrow(std::uint64_t a, std::uint64_t b) {
   if (r_.unknown & kCarry) return false;
-  std::uint64_t borrow = r_.flags & kCarry ? 1 : 0, result = (a - b - borrow) & mask(i_.width);
+  std::uint64_t borrow = r_.flags & kCarry ? 1 : 0, result = (a - b - borrow) & low_bytes(i_.width);
   std::uint32_t others = 0;
   if (a < b || (borrow && a == b)) others |= kCarry;
   if ((a ^ b) & (a ^ result) & top_bit(i_.width)) others |= kOverflow;
@@ -286,7 +283,7 @@ void Step::set_product_flags(bool overflows) {
 }
 
 bool Step::multiply_long(std::uint64_t b) {
-  std::uint64_t a = r_.general[0] & mask(i_.width), high;
+  std::uint64_t a = r_.general[0] & low_bytes(i_.width), high;
   if (i_.operation == Operation::multiply_long) {
     high = static_cast<std::uint64_t>(static_cast<unsigned __int128>(a) * b >> (8 * i_.width));
     set_product_flags(high != 0);
@@ -363,7 +360,7 @@ bool Step::vector() {
   } else if (!load_vector(address, operands.source)) {
     return false;
   }
-  if (i_.source.kind != Kind::vector && i_.vector_bytes == 4) operands.source.low &= mask(4);
+  if (i_.source.kind != Kind::vector && i_.vector_bytes == 4) operands.source.low &= low_bytes(4);
   bool to_vector = i_.destination.kind == Kind::vector;
   if (to_vector) operands.destination = r_.vectors[i_.destination.number];
   Vector result;
@@ -415,7 +412,7 @@ bool Step::stack_operation() {
 }
 
 bool Step::compare_exchange(std::uint64_t old) {
-  std::uint64_t expected = r_.general[0] & mask(i_.width);
+  std::uint64_t expected = r_.general[0] & low_bytes(i_.width);
   set_difference_flags(expected, old);
   std::uint64_t replacement;
   if (!operand(i_.source, i_.width, replacement)) return false;
@@ -425,7 +422,8 @@ bool Step::compare_exchange(std::uint64_t old) {
 
 // Of a dividend as long as the divisor: what compilers divide. More may be an overflow.
 bool Step::divide(std::uint64_t divisor) {
-  std::uint64_t a = r_.general[0] & mask(i_.width), upper = r_.general[2] & mask(i_.width);
+  std::uint64_t a = r_.general[0] & low_bytes(i_.width),
+                upper = r_.general[2] & low_bytes(i_.width);
   if (divisor == 0 || upper != 0) return false;
   r_.unknown = kFlags;
   return store({Kind::general, 0}, i_.width, a / divisor) &&
@@ -435,8 +433,8 @@ bool Step::divide(std::uint64_t divisor) {
 bool Step::divide_signed(std::uint64_t divisor) {
   auto a = static_cast<std::int64_t>(sign_extended(r_.general[0], i_.width));
   auto b = static_cast<std::int64_t>(sign_extended(divisor, i_.width));
-  std::uint64_t upper = a < 0 ? mask(i_.width) : 0;
-  if (b == 0 || b == -1 || (r_.general[2] & mask(i_.width)) != upper) return false;
+  std::uint64_t upper = a < 0 ? low_bytes(i_.width) : 0;
+  if (b == 0 || b == -1 || (r_.general[2] & low_bytes(i_.width)) != upper) return false;
   r_.unknown = kFlags;
   return store({Kind::general, 0}, i_.width, static_cast<std::uint64_t>(a / b)) &&
          store({Kind::general, 2}, i_.width, static_cast<std::uint64_t>(a % b));

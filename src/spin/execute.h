@@ -7,6 +7,9 @@
 
 namespace roost::spin {
 
+// Numbers of general registers.
+inline constexpr int kStackPointer = 4, kFramePointer = 5;
+
 enum Flag : std::uint32_t {
   kCarry = 1u << 0,
   kParity = 1u << 2,

@@ -78,13 +78,11 @@ bool go_on_for(Registers& registers, ReadCodeWindow read_code, unsigned steps) {
   bool is_known = true;
   for (unsigned n = 0; n < steps && is_known; ++n) {
     const Instruction* instruction = code.at(registers.instruction_pointer);
-    is_known = instruction != nullptr;
-    if (!is_known) break;
     Registers before = registers;
-    if (execute(*instruction, memory, registers, effect)) continue;
+    if (instruction && execute(*instruction, memory, registers, effect)) continue;
     registers = before;
     // Another has written between the read and the write of one instruction, or it is unknown.
-    is_known = instruction->locked;
+    is_known = instruction && instruction->locked;
   }
   rounding.note(registers);
   return is_known;

@@ -10,7 +10,6 @@ namespace roost::spin {
 namespace {
 
 constexpr unsigned kMaxCounters = 4;
-constexpr int kStackPointer = 4;
 
 // A thread on its way, with the memory that it would leave.
 class LongWalk {
@@ -74,7 +73,7 @@ class LongWalk {
       if (memory.depends(stack(), 8)) in |= kFlagsBit;
     }
     if (i.operation == Operation::leave &&
-        ((depends_ & kFramePointerBit) || memory.depends(registers.general[5], 8)))
+        ((depends_ & kFramePointerBit) || memory.depends(registers.general[kFramePointer], 8)))
       return false;
     bool decides = i.jumps() || i.divides() || i.operation == Operation::call ||
                    i.operation == Operation::jump_indirect ||
@@ -317,7 +316,6 @@ bool Prover::look_at_round(LongWait& result) {
     if (walk_.went_back() && walk_.stack() == round_.highest_stack)
       round_.branches.note(walk_.from());
   } while (!is_repeated());
-  result.steps = round_.steps;
   return true;
 }
 

@@ -32,7 +32,6 @@ struct LongWait {
   bool waits;
   bool looks_at_clock;  // the time stamp counter ends the wait, too
   bool all_loads;       // `loads` has every word on which it waits, and it writes none for others
-  std::uint32_t steps;  // instructions of one round
   Loads loads;
   // So many instructions from now the thread is at rest: at this instruction, with this stack
   // pointer.

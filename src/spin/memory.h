@@ -24,6 +24,9 @@ inline bool read_time_stamp(TimeStamp& stamp) {
 #endif
 }
 
+// Of a word, the bits of its lowest `width` bytes (1 to 8).
+constexpr std::uint64_t low_bytes(unsigned width) { return ~0ull >> (64 - 8 * width); }
+
 class Memory {
  public:
   virtual bool read(std::uint64_t address, unsigned width, std::uint64_t& value) = 0;
@@ -49,7 +52,7 @@ class UnchangedMemory final : public Memory {
   bool write(std::uint64_t address, unsigned width, std::uint64_t value,
              const std::uint64_t*) override {
     std::uint64_t old;
-    return read_(address, width, old) && ((old ^ value) << (64 - 8 * width)) == 0;
+    return read_(address, width, old) && ((old ^ value) & low_bytes(width)) == 0;
   }
 
  private:

@@ -15,7 +15,7 @@ struct Part {
 
 // The one or two words of an access of up to 8 bytes. Their number.
 unsigned parts_of(std::uint64_t address, unsigned width, Part (&parts)[2]) {
-  std::uint64_t mask = width == 8 ? ~0ull : (1ull << (8 * width)) - 1;
+  std::uint64_t mask = low_bytes(width);
   std::uint64_t word = address & ~7ull;
   auto shift = static_cast<int>(address & 7) * 8;
   parts[0] = {word, mask << shift, shift};
@@ -43,19 +43,21 @@ std::uint64_t shifted(std::uint64_t value, int by) { return by >= 0 ? value << b
 
 }  // namespace
 
-const ShadowMemory::Word* ShadowMemory::find(std::uint64_t address) const {
+std::size_t ShadowMemory::slot_of(std::uint64_t address) const {
   std::size_t at = (address >> 3) * 0x9e3779b97f4a7c15 >> 56;
   static_assert(kTable == 256);
-  for (; table_[at]; at = (at + 1) % kTable)
-    if (words_[table_[at] - 1].address == address) return &words_[table_[at] - 1];
-  return nullptr;
+  while (table_[at] && words_[table_[at] - 1].address != address) at = (at + 1) % kTable;
+  return at;
+}
+
+const ShadowMemory::Word* ShadowMemory::find(std::uint64_t address) const {
+  std::uint8_t number = table_[slot_of(address)];
+  return number ? &words_[number - 1] : nullptr;
 }
 
 ShadowMemory::Word* ShadowMemory::add(std::uint64_t address, std::uint64_t first) {
-  std::size_t at = (address >> 3) * 0x9e3779b97f4a7c15 >> 56;
-  while (table_[at]) at = (at + 1) % kTable;
   Word* word = &words_[n_words_++];
-  table_[at] = static_cast<std::uint8_t>(n_words_);
+  table_[slot_of(address)] = static_cast<std::uint8_t>(n_words_);
   *word = {address, first, first, first, 0, 0, 0, 0, -1, false, false};
   return word;
 }
@@ -64,11 +66,7 @@ ShadowMemory::Word* ShadowMemory::find(std::uint64_t address) {
   return const_cast<Word*>(static_cast<const ShadowMemory*>(this)->find(address));
 }
 
-bool ShadowMemory::read_word(std::uint64_t address, std::uint64_t& value) {
-  if (const Word* word = find(address)) {
-    value = word->value;
-    return true;
-  }
+bool ShadowMemory::read_real(std::uint64_t address, std::uint64_t& value) {
   std::uint64_t start = address & ~std::uint64_t{kLine - 1};
   Line& line = lines_[start / kLine % kLines];
   if (line.address != start) {
@@ -90,14 +88,14 @@ bool ShadowMemory::write_word(std::uint64_t address, std::uint64_t bits, std::ui
   Word* word = find(address);
   if (!word) {
     std::uint64_t first;
-    if (n_words_ == kMaxWords || !read_word(address, first)) return false;
+    if (n_words_ == kMaxWords || !read_real(address, first)) return false;
     word = add(address, first);
   }
   if (word->excused != ~0ull && word->last_access < stale_since_) stale_since_ = word->last_access;
   word->last_access = now_;
   bool differed = word->differs();
   std::uint64_t before = word->value;
-  word->value = (word->value & ~bits) | (value & bits);
+  word->value = (before & ~bits) | (value & bits);
   word->written |= bits;
   word->locked |= locked;
   bool changes = (before ^ word->value) & ~word->excused;
@@ -112,8 +110,12 @@ bool ShadowMemory::read(std::uint64_t address, unsigned width, std::uint64_t& va
   value = 0;
   for (unsigned i = 0, n = parts_of(address, width, parts); i < n; ++i) {
     std::uint64_t word;
-    if (!read_word(parts[i].word, word)) return false;
-    if (Word* written = find(parts[i].word)) written->last_access = now_;
+    if (Word* written = find(parts[i].word)) {
+      written->last_access = now_;
+      word = written->value;
+    } else if (!read_real(parts[i].word, word)) {
+      return false;
+    }
     value |= shifted(word & parts[i].bits, -parts[i].shift);
   }
   return true;

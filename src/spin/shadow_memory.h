@@ -94,11 +94,14 @@ class ShadowMemory final : public Memory {
 
   std::span<Word> used() { return {words_, n_words_}; }
   std::span<const Word> used() const { return {words_, n_words_}; }
+  // Where in the table it is, or would be.
+  std::size_t slot_of(std::uint64_t address) const;
   // Null if it was not written.
   Word* find(std::uint64_t address);
   const Word* find(std::uint64_t address) const;
   Word* add(std::uint64_t address, std::uint64_t first);
-  bool read_word(std::uint64_t address, std::uint64_t& value);
+  // What is in memory itself.
+  bool read_real(std::uint64_t address, std::uint64_t& value);
   bool write_word(std::uint64_t address, std::uint64_t bits, std::uint64_t value, bool locked);
   void count_different();
 

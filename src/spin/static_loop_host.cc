@@ -2,15 +2,16 @@
 // later, carries a value to the next round.
 #include "spin/static_loop_host.h"
 
+#include "spin/walker.h"
+
 namespace roost::spin {
 namespace {
 
 using Kind = Operand::Kind;
-constexpr std::uint32_t kFlagsBit = 1u << 16;
 
 struct Use {
-  std::uint32_t reads = 0;   // a bit a register, kFlagsBit
-  std::uint32_t writes = 0;  // completely
+  RegisterSet reads = 0;
+  RegisterSet writes = 0;  // completely
 };
 
 void add(Use& use, const Operand& operand, const MemoryOperand& memory, bool reads) {

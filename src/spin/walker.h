@@ -8,8 +8,8 @@ namespace roost::spin {
 // A bit each: the general registers, the flags, the vector registers.
 using RegisterSet = std::uint64_t;
 inline constexpr RegisterSet kAccumulatorBit = 1u << 0, kCounterBit = 1u << 1, kDataBit = 1u << 2,
-                             kStackPointerBit = 1u << 4, kFramePointerBit = 1u << 5,
-                             kFlagsBit = 1u << 16;
+                             kStackPointerBit = 1u << kStackPointer,
+                             kFramePointerBit = 1u << kFramePointer, kFlagsBit = 1u << 16;
 
 inline RegisterSet bit(int number) { return number >= 0 && number < 16 ? 1u << number : 0; }
 inline RegisterSet vector_bit(unsigned number) { return RegisterSet{1} << (17 + number); }

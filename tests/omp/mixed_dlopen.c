@@ -3,22 +3,16 @@
 // library: support/mixed_part.c other
 // reference: no
 // reason: two runtimes would be in the process
-#include <dlfcn.h>
-
 #include "expect.h"
+#include "library.h"
 
 int main(int argc, char** argv) {
-  if (argc != 2) return 2;
   allow_nesting();
   int members = 0;
 #pragma omp parallel num_threads(3)
   add(&members, 1);
   EXPECT_EQ(members, 3);
-  void* object = dlopen(argv[1], RTLD_NOW | RTLD_LOCAL);
-  if (!object) {
-    fprintf(stderr, "%s\n", dlerror());
-    return 1;
-  }
+  void* object = load_library(argc, argv);
   long (*other_sum)(int) = (long (*)(int))dlsym(object, "other_sum");
   void (*other_barrier)(void) = (void (*)(void))dlsym(object, "other_barrier");
   int (*other_number)(void) = (int (*)(void))dlsym(object, "other_number");

@@ -4,17 +4,11 @@
 //
 // How many threads MKL's calls may have is set and put back by members around a wait, also where
 // they share an OS thread: the caller's later calls have as many as before.
-#include <dlfcn.h>
-
 #include "expect.h"
+#include "library.h"
 
 int main(int argc, char** argv) {
-  if (argc != 2) return 2;
-  void* object = dlopen(argv[1], RTLD_NOW | RTLD_LOCAL);
-  if (!object) {
-    fprintf(stderr, "%s\n", dlerror());
-    return 1;
-  }
+  void* object = load_library(argc, argv);
   int (*in_region)(int) = (int (*)(int))dlsym(object, "in_region");
   int (*threads_of_caller)(void) = (int (*)(void))dlsym(object, "threads_of_caller");
   for (int members = 1; members <= 9; ++members) {

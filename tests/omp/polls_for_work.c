@@ -4,17 +4,11 @@
 //
 // A library in no global scope whose members poll under a lock, as MKL's LAPACK has them: those
 // that share an OS thread come to run all the same, also while the library is being loaded.
-#include <dlfcn.h>
-
 #include "expect.h"
+#include "library.h"
 
 int main(int argc, char** argv) {
-  if (argc != 2) return 2;
-  void* object = dlopen(argv[1], RTLD_NOW | RTLD_LOCAL);
-  if (!object) {
-    fprintf(stderr, "%s\n", dlerror());
-    return 1;
-  }
+  void* object = load_library(argc, argv);
   int (*done_as_it_was_loaded)(void) = (int (*)(void))dlsym(object, "done_as_it_was_loaded");
   EXPECT_EQ(done_as_it_was_loaded(), 20);
   int (*in_turns)(int, int) = (int (*)(int, int))dlsym(object, "in_turns");
