@@ -391,10 +391,10 @@ bool loops_are_left() {
 
 bool rewrite_wait_loop(const spin::WaitProof& proof, const spin::CodeWindow& code) {
   return alone([&] {
-    bool done = false;
-    for (unsigned i = 0; i < proof.n_branches && !done; ++i)
-      done = rewrite_branch(proof.branches[i], proof, code);
-    return done;
+    for (const spin::BackwardBranch& branch : proof.branches) {
+      if (rewrite_branch(branch, proof, code)) return true;
+    }
+    return false;
   });
 }
 

@@ -150,9 +150,7 @@ bool is_read_behind(std::uint64_t at, int counter, ReadCodeWindow read_code) {
     if (offset >= code.size || !decode(code.bytes + offset, code.size - offset, i) ||
         i.is_for_wait_proof())
       return false;
-    bool clears = i.operation == Operation::bit_xor && i.source.kind == Kind::general &&
-                  i.source.number == i.destination.number;
-    if (!clears && registers_read(i) >> counter & 1) return true;
+    if (!clears_register(i) && registers_read(i) >> counter & 1) return true;
     if (i.width >= 4 && registers_written(i) >> counter & 1) return false;
     at += i.length;
     if (i.operation == Operation::jump) at += static_cast<std::uint64_t>(i.target);

@@ -10,6 +10,9 @@ namespace roost::spin {
 // Numbers of general registers.
 inline constexpr int kStackPointer = 4, kFramePointer = 5;
 
+// Bytes below the stack pointer that a function may use (System V AMD64 ABI, 3.2.2).
+inline constexpr unsigned kRedZone = 128;
+
 enum Flag : std::uint32_t {
   kCarry = 1u << 0,
   kParity = 1u << 2,

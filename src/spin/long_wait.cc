@@ -12,27 +12,22 @@ namespace {
 constexpr unsigned kMaxCounters = 4;
 
 // A thread on its way, with the memory that it would leave.
-class LongWalk {
+class LongWalk : public BasicWalker<CodeCache> {
  public:
   LongWalk(const Registers& start, const Reader& reader)
-      : registers(start), memory(reader.bytes), code_(reader.code) {}
+      : BasicWalker(start, reader.code, memory), memory(reader.bytes) {}
 
   bool step() {
-    from_ = registers.instruction_pointer;
-    instruction_ = code_.at(from_);
-    if (!instruction_) return false;
     RegisterSet in = 0;
+    if (!fetch()) return false;
     if (follows_ && !finds_way(in)) follows_ = false;
-    if (!execute(*instruction_, memory, registers, effect)) return false;
+    if (!execute_fetched()) return false;
     if (follows_) pass_on(in);
     return true;
   }
-  bool went_back() const { return effect.jumped && registers.instruction_pointer <= from_; }
-  const Instruction& instruction() const { return *instruction_; }
   bool came_to_system_call() const {
     return instruction_ && instruction_->operation == Operation::system_call;
   }
-  std::uint64_t from() const { return from_; }
   std::uint64_t stack() const { return registers.general[kStackPointer]; }
 
   // From now on, what depends on these registers, and on the memory's counters, is followed, until
@@ -46,9 +41,7 @@ class LongWalk {
   // The registers that depend on counters.
   RegisterSet depends() const { return depends_; }
 
-  Registers registers;
   ShadowMemory memory;
-  Effect effect{};
 
  private:
   bool accesses_memory() const {
@@ -86,11 +79,7 @@ class LongWalk {
   // What it has written depends on what it has read.
   void pass_on(RegisterSet in) {
     const Instruction& i = *instruction_;
-    bool same = i.source.kind != Operand::Kind::memory && bit(i.source) == bit(i.destination);
-    bool clears = i.operation == Operation::bit_xor || i.operation == Operation::subtract ||
-                  (i.operation == Operation::vector && (i.opcode == 0x57 || i.opcode == 0xef));
-    bool cleared = same && clears && i.width >= 4;
-    bool depends = in != 0 && !cleared;
+    bool depends = in != 0 && !clears_register(i);
     RegisterSet written = registers_written(i);
     if (i.uses_stack()) written &= ~kStackPointerBit;
     if (i.sets_flags() && (depends || !i.keeps_flags())) written |= kFlagsBit;
@@ -99,9 +88,6 @@ class LongWalk {
     if (effect.stored) memory.set_depends(effect.store.address, effect.store.width, depends);
   }
 
-  CodeCache code_;
-  const Instruction* instruction_ = nullptr;
-  std::uint64_t from_ = 0;
   RegisterSet depends_ = 0;
   bool follows_ = false;
 };
@@ -134,36 +120,6 @@ class Attempts {
   static constexpr unsigned kMost = 64;
   unsigned number_ = 0;
   RegisterSet failing_ = 0;
-};
-
-// The backward branches that a round takes where its stack is highest.
-class Branches {
- public:
-  void forget() { count_ = 0; }
-  void note(std::uint64_t address) {
-    unsigned i = 0;
-    while (i < count_ && branches_[i].address != address) ++i;
-    if (i == kMax) return;
-    if (i == count_) branches_[count_++] = {address, 0};
-    ++branches_[i].taken;
-  }
-  // That of the outermost loop, which is taken least often. 0 if there is none.
-  std::uint64_t outermost() const {
-    if (count_ == 0) return 0;
-    const Branch* outermost = branches_;
-    for (unsigned i = 1; i < count_; ++i)
-      if (branches_[i].taken < outermost->taken) outermost = branches_ + i;
-    return outermost->address;
-  }
-
- private:
-  static constexpr unsigned kMax = 8;
-  struct Branch {
-    std::uint64_t address;
-    unsigned taken;
-  };
-  Branch branches_[kMax];
-  unsigned count_ = 0;
 };
 
 // Where the thread may rest: so many steps from where it is.
@@ -204,7 +160,7 @@ struct Round {
   std::uint32_t steps = 0;
   std::uint64_t highest_stack = 0, lowest_stack = ~0ull;
   bool uses_stack = false;
-  Branches branches;
+  Branches branches;  // those that it takes where its stack is highest
 };
 
 class Prover {
@@ -257,7 +213,7 @@ class Prover {
 
 bool Prover::find_repeated_state() {
   bool has_mark = false;
-  unsigned backward = 0, look_again_at = 1;
+  Marks marks;
   Attempts attempts;
   while (steps_ < max_steps_) {
     if (!step()) return false;
@@ -288,13 +244,11 @@ bool Prover::find_repeated_state() {
         walk_.stop_following();
       }
     }
-    if (++backward >= look_again_at && !walk_.follows()) {
-      marked_ = walk_.registers;
-      walk_.memory.mark();
-      has_mark = true;
-      attempts = {};
-      look_again_at = 2 * backward;
-    }
+    if (!marks.is_due(!walk_.follows())) continue;
+    marked_ = walk_.registers;
+    walk_.memory.mark();
+    has_mark = true;
+    attempts = {};
   }
   return false;
 }
@@ -314,8 +268,10 @@ bool Prover::look_at_round(LongWait& result) {
     result.looks_at_clock |= walk_.instruction().looks_at_clock();
     note_load(result);
     if (walk_.went_back() && walk_.stack() == round_.highest_stack)
-      round_.branches.note(walk_.from());
+      round_.branches.note(walk_.from(), walk_.registers.instruction_pointer,
+                           walk_.instruction().length);
   } while (!is_repeated());
+  round_.branches.sort();
   return true;
 }
 
@@ -328,7 +284,8 @@ void Prover::note_load(LongWait& result) {
 }
 
 bool Prover::go_to_head() {
-  std::uint64_t branch = round_.branches.outermost();
+  if (round_.branches.count() == 0) return false;
+  std::uint64_t branch = round_.branches[0].address;
   for (std::uint32_t n = 0; n <= round_.steps; ++n) {
     if (!step()) return false;
     if (walk_.went_back() && walk_.from() == branch && walk_.stack() == round_.highest_stack)
@@ -342,7 +299,6 @@ bool Prover::find_rest(std::uint32_t choice, LongWait& result) {
   walk_.memory.mark();
   // Where calls of the round have been, nobody looks again; but who calls nobody may use what lies
   // below the stack pointer (System V AMD64 ABI, 3.2.2).
-  constexpr std::uint64_t kRedZone = 128;
   std::uint64_t low = round_.lowest_stack - kRedZone, high = round_.highest_stack;
   std::uint64_t left = high - (round_.uses_stack ? 0 : kRedZone);
   auto is_left = [&](std::uint64_t address, bool) { return address >= low && address < left; };

@@ -9,6 +9,8 @@
 
 #include <atomic>
 
+#include "spin/execute.h"
+
 namespace roost::spin {
 
 // Whether the system uses XSAVE, by which vector and x87 registers are saved. Asked when it is
@@ -25,9 +27,6 @@ inline bool can_save_registers() {
   }
   return answer > 0;
 }
-
-// What lies below the stack pointer and is in use all the same.
-inline constexpr greg_t kRedZone = 128;
 
 // Whether the interrupted thread was in a handler on its alternate signal stack. (The kernel does
 // not note SS_ONSTACK here.)

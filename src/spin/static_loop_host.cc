@@ -26,15 +26,10 @@ bool writes_destination(const Instruction& i) {
          i.operation != Operation::nothing;
 }
 
-bool clears(const Instruction& i) {  // xor %eax, %eax
-  return i.operation == Operation::bit_xor && i.destination.kind == Kind::general &&
-         i.source.kind == Kind::general && i.destination.number == i.source.number;
-}
-
 Use use_of(const Instruction& i) {
   Use use;
   bool partial = i.width < 4;
-  if (!clears(i)) {
+  if (!clears_register(i)) {
     add(use, i.source, i.memory, true);
     add(use, i.destination, i.memory, !i.only_writes() || partial);
   }

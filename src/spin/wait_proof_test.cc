@@ -99,7 +99,7 @@ TEST_F(WaitProofTest, A_barrier_waits_on_its_word) {
   ASSERT_EQ(proof.loads.count(), 1u);
   EXPECT_TRUE(proof.all_loads);
   EXPECT_EQ(proof.loads[0], (Load{rcx, 7, 8}));
-  ASSERT_EQ(proof.n_branches, 1);
+  ASSERT_EQ(proof.branches.count(), 1u);
   EXPECT_EQ(proof.branches[0].address, reinterpret_cast<std::uint64_t>(loop_blis_barrier) + 6);
   EXPECT_EQ(proof.branches[0].target, reinterpret_cast<std::uint64_t>(loop_blis_barrier));
   EXPECT_EQ(proof.branches[0].length, 2);

@@ -18,6 +18,13 @@ inline RegisterSet bit(const Operand& operand) {
   return operand.kind == Operand::Kind::vector ? vector_bit(operand.number) : 0;
 }
 
+// Whether it clears a register, whatever is there: xor %eax, %eax.
+inline bool clears_register(const Instruction& i) {
+  bool clears = i.operation == Operation::bit_xor || i.operation == Operation::subtract ||
+                (i.operation == Operation::vector && (i.opcode == 0x57 || i.opcode == 0xef));
+  return clears && i.width >= 4 && bit(i.destination) != 0 && bit(i.source) == bit(i.destination);
+}
+
 // One written may have been read, too.
 inline RegisterSet registers_read(const Instruction& i) {
   RegisterSet read = bit(i.memory.base) | bit(i.memory.index) | bit(i.source);
@@ -59,32 +66,71 @@ inline std::uint64_t call_before(const std::uint8_t* code, std::uint64_t address
   return 0;
 }
 
-// A thread that executes: registers, and what the last instruction did.
-class Walker {
+// The code that a proof was given, and no other.
+class WindowCode {
  public:
-  Walker(const Registers& start, const CodeWindow& code, Memory& memory)
-      : registers(start), code_(code), memory_(memory) {}
+  explicit WindowCode(const CodeWindow& code) : code_(code) {}
 
-  bool step() {
-    from_ = registers.instruction_pointer;
-    std::uint64_t offset = from_ - code_.address;
-    if (offset >= code_.size) return false;
-    if (!decode(code_.bytes + offset, code_.size - offset, instruction_)) return false;
-    return execute(instruction_, memory_, registers, effect);
+  // Null if it is not on the list, or not there.
+  const Instruction* at(std::uint64_t address) {
+    std::uint64_t offset = address - code_.address;
+    bool is_there =
+        offset < code_.size && decode(code_.bytes + offset, code_.size - offset, instruction_);
+    return is_there ? &instruction_ : nullptr;
   }
-  const Instruction& instruction() const { return instruction_; }
+
+ private:
+  const CodeWindow& code_;
+  Instruction instruction_{};
+};
+
+// A thread that executes: registers, and what the last instruction did. `Code`: by address.
+template <class Code>
+class BasicWalker {
+ public:
+  // `source`: what `Code` is made of.
+  template <class Source>
+  BasicWalker(const Registers& start, const Source& source, Memory& memory)
+      : registers(start), code_(source), memory_(memory) {}
+
+  bool step() { return fetch() && execute_fetched(); }
+  const Instruction& instruction() const { return *instruction_; }
   bool went_back() const { return effect.jumped && registers.instruction_pointer <= from_; }
   std::uint64_t from() const { return from_; }
-  std::uint8_t length() const { return instruction_.length; }
 
   Registers registers;
   Effect effect{};
 
+ protected:
+  bool fetch() {
+    from_ = registers.instruction_pointer;
+    instruction_ = code_.at(from_);
+    return instruction_ != nullptr;
+  }
+  bool execute_fetched() { return execute(*instruction_, memory_, registers, effect); }
+
+  const Instruction* instruction_ = nullptr;
+
  private:
-  const CodeWindow& code_;
+  Code code_;
   Memory& memory_;
-  Instruction instruction_{};
   std::uint64_t from_ = 0;
+};
+
+using Walker = BasicWalker<WindowCode>;
+
+// Brent's search for a state that comes again: where to note the next one.
+class Marks {
+ public:
+  // Once for each state that might be it. `may`: this one may be noted.
+  bool is_due(bool may = true) {
+    if (++seen_ < due_at_ || !may) return false;
+    due_at_ = 2 * seen_;
+    return true;
+  }
+
+ private:
+  unsigned seen_ = 0, due_at_ = 1;
 };
 
 }  // namespace roost::spin
