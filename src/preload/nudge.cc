@@ -20,6 +20,7 @@
 #include "preload/stack_pool.h"
 #include "preload/wait_loads.h"
 #include "sched/runtime.h"
+#include "spin/faults_pass.h"
 #include "spin/interrupted.h"
 #include "spin/long_wait.h"
 #include "spin/proof_budget.h"
@@ -44,6 +45,10 @@ bool read_program(std::uint64_t address, spin::CodeWindow& code) {
   return true;
 }
 
+long call_kernel(long number, long a, long b, long c, long d) {
+  return os::raw_syscall(number, a, b, c, d);
+}
+
 // The same of a thread whose rounds are long. A light one is led to where its siblings may go on in
 // its place.
 bool find_long_wait(ucontext_t& context, spin::Registers& registers, spin::WaitProof& proof) {
@@ -63,6 +68,7 @@ bool find_long_wait(ucontext_t& context, spin::Registers& registers, spin::WaitP
   proof.all_loads = wait.all_loads;
   proof.loads = wait.loads;
   if (!light) return true;
+  spin::FaultsPass pass(call_kernel);
   bool rests = go_to_rest(registers, read_program, wait);
   spin::set_registers(context, registers);
   return rests;

@@ -7,6 +7,7 @@
 
 #include <cerrno>
 
+#include "spin/faults_pass.h"
 #include "spin/interrupted.h"
 #include "spin/long_wait.h"
 #include "spin/other_stack.h"
@@ -73,6 +74,10 @@ bool read_program(std::uint64_t address, spin::CodeWindow& code) {
   return spin::read_code(address, code, kernel::read_own_memory);
 }
 
+long call_kernel(long number, long a, long b, long c, long d) {
+  return syscall(number, a, b, c, d);
+}
+
 // Leads one whose rounds are long to where siblings may go on in its place.
 bool spins_in_long_rounds(spin::Registers& registers) {
   static constinit thread_local std::uint32_t choice __attribute__((tls_model("initial-exec"))) = 0;
@@ -80,8 +85,9 @@ bool spins_in_long_rounds(spin::Registers& registers) {
   spin::LongWait wait =
       prove_long_wait(registers, {read_program, kernel::read_own_memory}, budget.steps(), ++choice);
   budget.used(wait.waits);
-  return wait.waits && !host::is_own_code(wait.rest_address) &&
-         go_to_rest(registers, read_program, wait);
+  if (!wait.waits || host::is_own_code(wait.rest_address)) return false;
+  spin::FaultsPass pass(call_kernel);
+  return go_to_rest(registers, read_program, wait);
 }
 
 // A loop of this library's is its own affair, but not one of the program's that calls it again and
