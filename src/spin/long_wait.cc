@@ -1,6 +1,8 @@
 // Finds a repeated state by Brent's method, then what the round does, then where it rests.
 #include "spin/long_wait.h"
 
+#include <cerrno>
+
 #include "spin/code_cache.h"
 #include "spin/go_on.h"
 #include "spin/rounding.h"
@@ -310,6 +312,8 @@ bool Prover::find_rest(std::uint32_t choice, LongWait& result) {
   if (start_.thread > high && (start_.thread - high) / 4 < near) near = (start_.thread - high) / 4;
   std::uint64_t end = high + near;
   walk_.memory.excuse([&](std::uint64_t at, bool) { return at >= low && at < end; });
+  // Whoever lets siblings go on keeps the thread's errno for it.
+  walk_.memory.excuse_bytes(reinterpret_cast<std::uint64_t>(&errno), sizeof errno);
   if (!is_private_at_rest()) return false;
   walk_.memory.prefer_zero();
   if (choose_rest(choice, true, result)) return true;

@@ -171,6 +171,13 @@ bool ShadowMemory::was_written(std::uint64_t address, unsigned width) const {
   return false;
 }
 
+void ShadowMemory::excuse_bytes(std::uint64_t address, unsigned width) {
+  Part parts[2];
+  for (unsigned i = 0, n = parts_of(address, width, parts); i < n; ++i)
+    if (Word* word = find(parts[i].word)) word->excused |= parts[i].bits;
+  count_different();
+}
+
 unsigned ShadowMemory::take_for_counters(bool more) {
   unsigned count = 0;
   for (Word& word : used()) {

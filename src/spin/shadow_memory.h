@@ -62,6 +62,8 @@ class ShadowMemory final : public Memory {
     count_different();
     return others;
   }
+  // The same of some bytes, up to 8.
+  void excuse_bytes(std::uint64_t address, unsigned width);
 
   // The bytes that differ, and those marked by set_depends() if `more`, are counters from now on,
   // and marked so. The number of words that have some.

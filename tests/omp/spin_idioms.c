@@ -3,6 +3,7 @@
 //
 // Members that have begun, and share OS threads, wait for each other in loops that call functions,
 // count, take a lock and give it back, or look at the clock, and never yield.
+#include <errno.h>
 #include <poll.h>
 #include <pthread.h>
 #include <time.h>
@@ -68,6 +69,17 @@ static void inside_once(int me) {
   while (!look_inside(me)) {
   }
 }
+// Another member must not leave its own there.
+static void sets_errno(int me) {
+  for (int is = 0; !is;) {
+    errno = ERANGE;
+    for (volatile int i = 0; i < 20; ++i) {
+    }
+    EXPECT_EQ(errno, ERANGE);
+    errno = 0;
+    is = is_turn_of(me);
+  }
+}
 static void backs_off(int me) {
   for (unsigned delay = 1; !is_turn_of(me); delay *= delay < 128 ? 2 : 1)
     for (volatile unsigned i = 0; i < delay; ++i) {
@@ -129,7 +141,7 @@ int main(void) {
   allow_nesting();
   void (*idioms[])(int) = {by_calls,    counts,    counts_for_all, under_lock, between_locks,
                            inside_once, backs_off, by_heap,        by_clock,   by_runtime,
-                           in_critical, in_mutex,  by_polls};
+                           in_critical, in_mutex,  by_polls,       sets_errno};
   for (unsigned i = 0; i < sizeof idioms / sizeof *idioms; ++i) {
     // Of a nested region the members are light, the first time and later.
 #pragma omp parallel num_threads(2)
