@@ -20,6 +20,7 @@
 #include "preload/stack_pool.h"
 #include "preload/wait_loads.h"
 #include "sched/runtime.h"
+#include "sched/runtime_os.h"
 #include "spin/faults_pass.h"
 #include "spin/interrupted.h"
 #include "spin/long_wait.h"
@@ -49,24 +50,36 @@ long call_kernel(long number, long a, long b, long c, long d) {
   return os::raw_syscall(number, a, b, c, d);
 }
 
-// The same of a thread whose rounds are long. A light one is led to where its siblings may go on in
-// its place.
-bool find_long_wait(ucontext_t& context, spin::Registers& registers, spin::WaitProof& proof) {
+// How an interrupted thread waits.
+struct Waiting {
+  spin::WaitProof proof;
+  // For so long it may stay where it is, while the memory at which it looks does not change.
+  Nanoseconds patience;
+};
+
+// Others may wait for what it writes; and who looks for a time only does something else then.
+Nanoseconds patience_of(const spin::LongWait& wait) {
+  constexpr Nanoseconds kBounded = 4'000'000;
+  if (wait.writes == spin::Writes::others) return 0;
+  return wait.is_bounded || wait.writes != spin::Writes::nothing ? kBounded : kMemoryPatience;
+}
+
+// Of a thread whose rounds are long. A light one is led to where its siblings may go on in its
+// place.
+bool find_long_wait(ucontext_t& context, spin::Registers& registers, Waiting& waiting) {
   static constinit thread_local std::uint32_t questions __attribute__((tls_model("initial-exec"))) =
       0;
   static constinit thread_local spin::ProofBudget budget __attribute__((tls_model("initial-exec")));
   bool light = is_light();
   if (light && !spin::is_apart(context)) return false;
-  spin::LongWait wait =
-      prove_long_wait(registers, {read_program, os::read_own_memory}, budget.steps(), ++questions);
+  spin::Reader reader{read_program, os::read_own_memory};
+  spin::LongWait wait = light ? prove_long_wait(registers, reader, budget.steps(), ++questions)
+                              : prove_long_spin(registers, reader, budget.steps());
   budget.used(wait.waits);
-  // Who looks at the clock will do something else some day, and who looks at nothing of others
-  // waits for nobody.
-  if (!wait.waits || (!light && (wait.looks_at_clock || wait.loads.count() == 0)) ||
-      in_light_runtime(wait.rest_address))
-    return false;
-  proof.all_loads = wait.all_loads;
-  proof.loads = wait.loads;
+  if (!wait.waits || in_light_runtime(wait.rest_address)) return false;
+  waiting.proof.all_loads = wait.all_loads;
+  waiting.proof.loads = wait.loads;
+  waiting.patience = patience_of(wait);
   if (!light) return true;
   spin::FaultsPass pass(call_kernel);
   bool rests = go_to_rest(registers, read_program, wait);
@@ -75,37 +88,55 @@ bool find_long_wait(ucontext_t& context, spin::Registers& registers, spin::WaitP
 }
 
 // Whether the interrupted thread waits; its loop may be rewritten then.
-bool find_wait(ucontext_t& context, spin::WaitProof& proof) {
+bool find_wait(ucontext_t& context, Waiting& waiting) {
   spin::Registers registers = spin::registers_of(context);
   spin::CodeWindow code;
+  waiting = {};
   if (!read_program(registers.instruction_pointer, code)) return false;
   // A loop of its runtime's is that one's affair, but not one of the program's that calls it.
   if (!in_light_runtime(registers.instruction_pointer))
-    proof = prove_wait(registers, code, read_carefully, kMaxSteps);
-  if (!proof.waits && !find_long_wait(context, registers, proof)) return false;
+    waiting.proof = prove_wait(registers, code, read_carefully, kMaxSteps);
+  bool is_short = waiting.proof.waits;
+  waiting.patience = kMemoryPatience;
+  if (!is_short && !find_long_wait(context, registers, waiting)) return false;
   runtime_segment().header->waits_found.fetch_add(1, std::memory_order_relaxed);
-  if (proof.waits && mode == SpinMode::rewrite) rewrite_wait_loop(proof, code);
+  if (is_short && mode == SpinMode::rewrite) rewrite_wait_loop(waiting.proof, code);
   return true;
 }
 
+// Waits for the next grant with the signals as the program set them, since a handler may end what
+// the thread waits for: on its alternate stack, whose size allows for that. A cancellation that
+// came meanwhile is acted on with them, too.
+void yield_with_signals_of(const ucontext_t& interrupted, const spin::WaitProof& proof) {
+  set_signal_mask_of(interrupted);
+  {
+    DeferCancellation guard;
+    yield_after(proof);
+  }
+  block_signals_again();
+}
+
 // Called with all signals blocked, so that the proof can have a stack of Roost's, and is not cut by
-// an asynchronous cancellation. A thread waits for its next grant with its signals as the program
-// set them, since a handler may end what it waits for: on the thread's alternate stack, whose size
-// allows for that. A light thread waits on its own stack, so that its siblings can run.
+// an asynchronous cancellation. A light thread waits on its own stack, so that its siblings can
+// run. Another looks, once it has a core again, whether it still waits, before it spins until it is
+// asked the next time.
 void on_nudge(int, siginfo_t*, void* data) {
   auto& context = *static_cast<ucontext_t*>(data);
   nudge_arrived();
   // A thread that was made to share its core before the signal reached it queues for one: it would
   // else spin beside the others for good.
   if (!can_park()) return;
-  spin::WaitProof proof{};
+  Waiting waiting;
   bool waits = false;
-  if (!on_own_stack([&] { waits = find_wait(context, proof); }) || !waits) return;
+  auto look = [&] { waits = find_wait(context, waiting); };
+  if (!on_own_stack(look) || !waits) return;
   if (is_light()) return return_into_yield(context);
-  set_signal_mask_of(context);
   tell_of_spinner();
-  DeferCancellation guard;
-  yield_after(proof);
+  Nanoseconds begin = os::now();
+  do {
+    yield_with_signals_of(context, waiting.proof);
+  } while (os::now() - begin < waiting.patience && runtime_ledger().any_queued() && can_park() &&
+           on_own_stack(look) && waits);
 }
 #else
 void on_nudge(int, siginfo_t*, void*) {}

@@ -25,6 +25,8 @@ bool on_own_stack(Function function) {
 
 // In a handler whose action blocks more signals: blocks those that the thread itself does.
 void set_signal_mask_of(const ucontext_t& interrupted);
+// And all again.
+void block_signals_again();
 
 void own_stacks_after_fork();
 

@@ -37,9 +37,14 @@ class LongWalk : public BasicWalker<CodeCache> {
   void follow(RegisterSet counters) {
     depends_ = counters;
     follows_ = true;
+    is_bounded_ = false;
   }
   bool follows() const { return follows_; }
   void stop_following() { follows_ = false; }
+  // Where the thread goes may depend on counters, but for what it then accesses: a bound ends it.
+  void allow_bounds() { allows_bounds_ = true; }
+  // Whether it has, since follow().
+  bool is_bounded() const { return is_bounded_; }
   // The registers that depend on counters.
   RegisterSet depends() const { return depends_; }
 
@@ -54,7 +59,7 @@ class LongWalk : public BasicWalker<CodeCache> {
 
   // What the next instruction reads of what is followed. False if it decides by that where the
   // thread goes on, whether it writes, or what it accesses.
-  bool finds_way(RegisterSet& in) const {
+  bool finds_way(RegisterSet& in) {
     const Instruction& i = *instruction_;
     in = depends_ & registers_read(i);
     if (i.reads_flags()) in |= depends_ & kFlagsBit;
@@ -70,6 +75,10 @@ class LongWalk : public BasicWalker<CodeCache> {
     if (i.operation == Operation::leave &&
         ((depends_ & kFramePointerBit) || memory.depends(registers.general[kFramePointer], 8)))
       return false;
+    if (allows_bounds_ && i.operation == Operation::jump_on_condition) {
+      is_bounded_ |= in != 0;
+      return true;
+    }
     bool decides = i.jumps() || i.divides() || i.operation == Operation::call ||
                    i.operation == Operation::jump_indirect ||
                    i.operation == Operation::return_from_call ||
@@ -91,7 +100,7 @@ class LongWalk : public BasicWalker<CodeCache> {
   }
 
   RegisterSet depends_ = 0;
-  bool follows_ = false;
+  bool follows_ = false, allows_bounds_ = false, is_bounded_ = false;
 };
 
 // The registers and flags in which two states differ, a bit each.
@@ -159,7 +168,7 @@ class Places {
 
 // Of one round: what it takes to tell where it rests.
 struct Round {
-  std::uint32_t steps = 0;
+  std::uint32_t steps = 0, pauses = 0;
   std::uint64_t highest_stack = 0, lowest_stack = ~0ull;
   bool uses_stack = false;
   Branches branches;  // those that it takes where its stack is highest
@@ -177,10 +186,27 @@ class Prover {
     result.waits = true;
     return result;
   }
+  // At first, so many instructions tell which loop is the outermost. 0: any will do.
+  LongWait prove_spin(unsigned steps) {
+    walk_.allow_bounds();
+    if (!find_outermost_loop(steps)) return {};
+    LongWait result{};
+    if (!find_repeated_state() || !look_at_round(result)) return LongWait{};
+    result.is_bounded = is_bounded_ || result.looks_at_clock;
+    result.waits = result.loads.count() > 0 && (!result.is_bounded || round_.pauses > 0);
+    result.writes = look_at_writes();
+    if (result.is_bounded || result.writes != Writes::nothing) result.all_loads = false;
+    return result;
+  }
   bool came_to_system_call() const { return walk_.came_to_system_call(); }
+  bool has_paused() const { return has_paused_; }
 
  private:
-  bool step() { return steps_++ < 16 * max_steps_ && walk_.step(); }
+  bool step() {
+    if (steps_++ >= 16 * max_steps_ || !walk_.step()) return false;
+    has_paused_ |= walk_.instruction().pauses;
+    return true;
+  }
 
   bool at_mark() const {
     return walk_.went_back() &&
@@ -193,8 +219,10 @@ class Prover {
            walk_.memory.different() == 0;
   }
 
+  bool find_outermost_loop(unsigned steps);
   bool find_repeated_state();
   bool look_at_round(LongWait& result);
+  Writes look_at_writes();
   void note_load(LongWait& result);
   bool go_to_head();
   bool find_rest(std::uint32_t choice, LongWait& result);
@@ -210,8 +238,32 @@ class Prover {
   LongWalk walk_;
   Registers marked_{};
   RegisterSet counters_ = 0;  // registers
+  bool is_bounded_ = false, has_paused_ = false;
+  std::uint64_t outermost_ = 0;  // of a spin, the branch by which rounds are told; 0: any
   Round round_;
 };
+
+// Where an inner loop would be found repeated, but for its counter, before it comes to an end.
+bool Prover::find_outermost_loop(unsigned steps) {
+  Branches branches;
+  std::uint64_t highest_stack = 0;
+  while (steps_ < steps) {
+    if (!step()) return false;
+    if (walk_.stack() > highest_stack) {
+      highest_stack = walk_.stack();
+      branches.forget();
+    }
+    if (walk_.went_back() && walk_.stack() == highest_stack)
+      branches.note(walk_.from(), walk_.registers.instruction_pointer, 0);
+  }
+  branches.sort();
+  for (const BackwardBranch& branch : branches) {
+    if (branch.taken == 1) continue;  // on the way to the loop, perhaps
+    outermost_ = branch.address;
+    break;
+  }
+  return true;
+}
 
 bool Prover::find_repeated_state() {
   bool has_mark = false;
@@ -219,7 +271,7 @@ bool Prover::find_repeated_state() {
   Attempts attempts;
   while (steps_ < max_steps_) {
     if (!step()) return false;
-    if (!walk_.went_back()) continue;
+    if (!walk_.went_back() || (outermost_ && walk_.from() != outermost_)) continue;
     if (has_mark && at_mark()) {
       RegisterSet registers = difference(walk_.registers, marked_);
       unsigned words = walk_.memory.different();
@@ -231,6 +283,7 @@ bool Prover::find_repeated_state() {
       bool more = walk_.follows();
       if (more && ((registers & ~counters_) || !walk_.memory.only_counters_differ())) continue;
       if (more && !(walk_.depends() & ~counters_) && walk_.memory.only_counters_depend()) {
+        is_bounded_ = walk_.is_bounded();
         walk_.stop_following();
         walk_.memory.excuse_counters();
         return true;
@@ -261,6 +314,7 @@ bool Prover::look_at_round(LongWait& result) {
   do {
     if (!step()) return false;
     ++round_.steps;
+    round_.pauses += walk_.instruction().pauses;
     if (walk_.stack() > round_.highest_stack) {
       round_.highest_stack = walk_.stack();
       round_.branches.forget();
@@ -296,22 +350,27 @@ bool Prover::go_to_head() {
   return false;
 }
 
-bool Prover::find_rest(std::uint32_t choice, LongWait& result) {
-  if (!go_to_head()) return false;
-  walk_.memory.mark();
+// Whose the words are that the thread has written. They do not count from now on, but for others'.
+Writes Prover::look_at_writes() {
   // Where calls of the round have been, nobody looks again; but who calls nobody may use what lies
-  // below the stack pointer (System V AMD64 ABI, 3.2.2).
+  // below the stack pointer.
   std::uint64_t low = round_.lowest_stack - kRedZone, high = round_.highest_stack;
   std::uint64_t left = high - (round_.uses_stack ? 0 : kRedZone);
-  auto is_left = [&](std::uint64_t address, bool) { return address >= low && address < left; };
-  if (walk_.memory.excuse(is_left) > 0) result.all_loads = false;
-  // Nobody goes on with this thread's variables; but its thread-local ones may lie behind its
-  // stack.
+  auto is_left = [&](std::uint64_t at, bool) { return at >= low && at < left; };
+  if (walk_.memory.excuse(is_left) == 0) return Writes::nothing;
+  // Thread-local variables may lie behind the stack.
   constexpr std::uint64_t kNear = 64 * 1024;
   std::uint64_t near = kNear;
   if (start_.thread > high && (start_.thread - high) / 4 < near) near = (start_.thread - high) / 4;
   std::uint64_t end = high + near;
-  walk_.memory.excuse([&](std::uint64_t at, bool) { return at >= low && at < end; });
+  auto is_near = [&](std::uint64_t at, bool) { return at >= low && at < end; };
+  return walk_.memory.excuse(is_near) == 0 ? Writes::own_stack : Writes::others;
+}
+
+bool Prover::find_rest(std::uint32_t choice, LongWait& result) {
+  if (!go_to_head()) return false;
+  walk_.memory.mark();
+  if (look_at_writes() != Writes::nothing) result.all_loads = false;
   // Whoever lets siblings go on keeps the thread's errno for it.
   walk_.memory.excuse_bytes(reinterpret_cast<std::uint64_t>(&errno), sizeof errno);
   if (!is_private_at_rest()) return false;
@@ -360,18 +419,37 @@ bool Prover::choose_rest(std::uint32_t choice, bool reread, LongWait& result) {
   return true;
 }
 
-}  // namespace
-
-LongWait prove_long_wait(const Registers& start, const Reader& reader, unsigned max_steps,
-                         std::uint32_t choice) {
+template <class Prove>
+LongWait try_some_times(const Registers& start, const Reader& reader, unsigned max_steps,
+                        Prove prove) {
   // Another may have had a lock for a moment, and the thread would wait for it in the kernel.
   constexpr unsigned kTries = 8;
   Rounding rounding(start);
   for (unsigned i = 1;; ++i) {
     Prover prover(start, reader, max_steps);
-    LongWait wait = prover.prove(choice);
+    LongWait wait = prove(prover);
     if (wait.waits || i == kTries || !prover.came_to_system_call()) return wait;
   }
+}
+
+}  // namespace
+
+LongWait prove_long_wait(const Registers& start, const Reader& reader, unsigned max_steps,
+                         std::uint32_t choice) {
+  return try_some_times(start, reader, max_steps, [&](Prover& p) { return p.prove(choice); });
+}
+
+LongWait prove_long_spin(const Registers& start, const Reader& reader, unsigned max_steps) {
+  for (unsigned steps : {0u, 256u, max_steps / 2}) {
+    bool has_paused = false;
+    LongWait wait = try_some_times(start, reader, max_steps, [&](Prover& prover) {
+      LongWait spin = prover.prove_spin(steps);
+      has_paused = prover.has_paused();
+      return spin;
+    });
+    if (wait.waits || !has_paused) return wait;
+  }
+  return {};
 }
 
 bool go_to_rest(Registers& registers, ReadCodeWindow code, const LongWait& wait) {

@@ -28,10 +28,15 @@ struct Reader {
   ReadBytes bytes;
 };
 
+// Where a round writes, but for what its calls leave below their callers.
+enum class Writes : std::uint8_t { nothing, own_stack, others };
+
 struct LongWait {
   bool waits;
   bool looks_at_clock;  // the time stamp counter ends the wait, too
+  bool is_bounded;      // that, or the number of rounds
   bool all_loads;       // `loads` has every word on which it waits, and it writes none for others
+  Writes writes;        // of prove_long_spin()
   Loads loads;
   // So many instructions from now the thread is at rest: at this instruction, with this stack
   // pointer.
@@ -44,6 +49,12 @@ struct LongWait {
 // it might come to hold the same lock each time. Needs 40 KiB of stack.
 LongWait prove_long_wait(const Registers& start, const Reader& reader, unsigned max_steps,
                          std::uint32_t choice);
+
+// The same of a thread whose siblings have threads of their own: where it rests is not asked. Nor
+// that it waits for ever: it may do so for a time or a number of rounds, if these pause, as a
+// worker that looks for work a million times before it sleeps. It looks at something that others
+// may write.
+LongWait prove_long_spin(const Registers& start, const Reader& reader, unsigned max_steps);
 
 // Goes on in the thread's place (spin/go_on.h) to where it is at rest. False if it waits no longer,
 // or has not come there; `registers` are the thread's all the same.

@@ -160,9 +160,29 @@ PLAIN void searches_at_random() {
     if (table[state % 64] > 5) sink = 1;
   }
 }
+PLAIN void looks_many_times() {
+  for (long i = 0; i < 1L << 60 && flag.load() == 0; ++i) asm volatile("pause" : "+r"(i));
+}
+// A worker that backs off, looks for work a million times, and then would sleep.
+PLAIN void looks_for_work() {
+  for (volatile long looks = 0; looks < 1L << 60;) {
+    looks = looks + 1;
+    for (unsigned i = 0; i < 16; ++i) asm volatile("pause" : "+r"(i));
+    if (is_set()) return;
+  }
+}
+PLAIN void polls_for_a_time() {
+  timespec now;
+  do {
+    asm volatile("pause");
+    clock_gettime(CLOCK_MONOTONIC, &now);
+  } while (!is_set() && now.tv_sec >= 0);
+}
 PLAIN void counts_to_the_end() {
   for (long i = 0; i < 1L << 60 && flag.load() == 0; ++i) asm volatile("" : "+r"(i));
 }
+
+bool asks_for_rest = true;
 
 struct Answer {
   std::atomic<int> asked{0}, waits{0}, rests{0}, not_at_rest{0}, had_lock{0};
@@ -173,10 +193,14 @@ void on_signal(int, siginfo_t*, void* data) {
   auto& context = *static_cast<ucontext_t*>(data);
   static std::uint32_t choice = 0;
   Registers registers = registers_of(context);
-  LongWait wait = prove_long_wait(registers, {read_program, read_bytes}, 8192, ++choice);
+  const Reader reader{read_program, read_bytes};
+  LongWait wait = asks_for_rest ? prove_long_wait(registers, reader, 8192, ++choice)
+                                : prove_long_spin(registers, reader, 8192);
   if (wait.waits) {
     ++answer.waits;
     answer.last = wait;
+  }
+  if (wait.waits && asks_for_rest) {
     answer.rests += go_to_rest(registers, read_program, wait);
     set_registers(context, registers);
     answer.not_at_rest += private_depth != 0;
@@ -276,10 +300,39 @@ TEST_F(LongWaitTest, Finds_who_adds_up_and_rounds_as_he_does) {
 }
 
 TEST_F(LongWaitTest, Does_not_take_computations_for_waits) {
-  for (void (*loop)() : {recurses, fills, adds_up, searches_at_random, counts_to_the_end}) {
-    ask(loop, 40);
-    EXPECT_EQ(answer.waits, 0);
+  for (bool rest : {true, false}) {
+    asks_for_rest = rest;
+    for (void (*loop)() : {recurses, fills, adds_up, searches_at_random, counts_to_the_end}) {
+      ask(loop, 40);
+      EXPECT_EQ(answer.waits, 0);
+    }
   }
+  asks_for_rest = true;
+}
+
+TEST_F(LongWaitTest, Finds_who_looks_many_times_where_nobody_asks_for_rest) {
+  for (bool rest : {true, false}) {
+    asks_for_rest = rest;
+    for (void (*loop)() : {looks_many_times, looks_for_work}) {
+      ask(loop);
+      if (rest) {
+        EXPECT_EQ(answer.waits, 0);
+      } else {
+        EXPECT_GT(answer.waits, 190);
+        EXPECT_TRUE(answer.last.is_bounded);
+        EXPECT_FALSE(answer.last.all_loads);
+      }
+    }
+    ask(looks_through_calls);
+    EXPECT_GT(answer.waits, 190);
+    EXPECT_FALSE(answer.last.is_bounded);
+  }
+  ask(polls_for_a_time);
+  EXPECT_GT(answer.waits, 190);
+  EXPECT_TRUE(answer.last.is_bounded);
+  ask(looks_at_the_clock);
+  EXPECT_EQ(answer.waits, 0) << "a delay";
+  asks_for_rest = true;
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <sched.h>
 #include <stdatomic.h>
 #include <stdint.h>
+#include <unistd.h>
 
 #include "expect.h"
 
@@ -244,5 +245,61 @@ CASE(registers_survive_a_wait) {
     atomic_fetch_add_explicit(&gate, 1, memory_order_release);
     for (int i = 0; i < 100; ++i) relax();
   }
+  join_all(threads);
+}
+
+// As in thread pools: a worker looks for work so many times, with a back-off, before it sleeps.
+enum { LOOKS = 3000, ITEMS = 200 };
+static atomic_int posted, done, no_more;
+static atomic_int gave_up;
+
+static __attribute__((noinline)) int take_item(void) {
+  int items = atomic_load_explicit(&posted, memory_order_acquire);
+  return items > 0 && atomic_compare_exchange_strong(&posted, &items, items - 1);
+}
+
+static void* look_for_work(void* unused) {
+  while (!atomic_load(&no_more)) {
+    int looks = 0;
+    for (unsigned pauses = 1; looks < LOOKS && !atomic_load(&no_more); ++looks) {
+      if (take_item()) {
+        atomic_fetch_add(&done, 1);
+        break;
+      }
+      for (unsigned i = 0; i < pauses; ++i) relax();
+      if (pauses < 16) pauses *= 2;
+    }
+    if (looks < LOOKS) continue;
+    atomic_fetch_add(&gave_up, 1);
+    usleep(1000);
+  }
+  return unused;
+}
+
+CASE(workers_look_for_work_before_they_sleep) {
+  pthread_t threads[THREADS];
+  start_all(threads, look_for_work);
+  for (int i = 0; i < ITEMS; ++i) {
+    atomic_fetch_add(&posted, 1);
+    while (i % 2 && atomic_load_explicit(&done, memory_order_acquire) <= i) relax();
+  }
+  while (atomic_load_explicit(&done, memory_order_acquire) < ITEMS) relax();
+  atomic_store(&no_more, 1);
+  join_all(threads);
+  EXPECT_EQ(posted, 0);
+}
+
+// One whose spin comes to its end does so beside others that never wait.
+static void* compute_until_given_up(void* unused) {
+  for (volatile long n = 0; !atomic_load_explicit(&gave_up, memory_order_relaxed);) n = n + 1;
+  return unused;
+}
+
+CASE(a_spin_comes_to_its_end_beside_others_that_compute) {
+  pthread_t threads[THREADS];
+  atomic_store(&gave_up, 0);
+  start_all(threads, compute_until_given_up);
+  for (int looks = 0; looks < 100 * LOOKS && !take_item(); ++looks) relax();
+  atomic_store(&gave_up, 1);
   join_all(threads);
 }
