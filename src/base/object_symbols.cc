@@ -98,6 +98,16 @@ ObjectSymbols::Place ObjectSymbols::place_of(const void* address) const {
   return place;
 }
 
+bool ObjectSymbols::takes(const char* name) const {
+  // Those that it does not define come first.
+  Buckets table = buckets();
+  for (std::uint32_t i = 1; i < table.first; ++i) {
+    const ElfW(Sym)& symbol = symbols_[i];
+    if (symbol.st_shndx == SHN_UNDEF && strcmp(names_ + symbol.st_name, name) == 0) return true;
+  }
+  return false;
+}
+
 bool ObjectSymbols::calls_by_table(const char* name) const {
   if (!symbols_ || !names_) return false;
   for (std::size_t i = 0; i < n_calls_; ++i) {

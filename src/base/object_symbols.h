@@ -20,6 +20,9 @@ class ObjectSymbols {
     return reinterpret_cast<Function*>(find(name));
   }
 
+  // Whether it takes `name` from another object. Looks at all names that it takes.
+  bool takes(const char* name) const;
+
   // Whether the object's own calls of `name` go through its procedure linkage table, and so to
   // whoever defines it first in the process.
   bool calls_by_table(const char* name) const;

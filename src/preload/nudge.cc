@@ -58,62 +58,56 @@ struct Waiting {
 };
 
 // Others may wait for what it writes; and who looks for a time only does something else then.
-Nanoseconds patience_of(const spin::LongWait& wait) {
+Nanoseconds patience_of(const spin::LongSpin& spin) {
   constexpr Nanoseconds kBounded = 4'000'000;
-  if (wait.writes == spin::Writes::others) return 0;
-  return wait.is_bounded || wait.writes != spin::Writes::nothing ? kBounded : kMemoryPatience;
+  if (spin.writes == spin::Writes::others) return 0;
+  return spin.is_bounded || spin.writes != spin::Writes::nothing ? kBounded : kMemoryPatience;
 }
 
-// Of a thread whose rounds are long. A light one is led to where its siblings may go on in its
-// place.
-bool find_long_wait(ucontext_t& context, spin::Registers& registers, Waiting& waiting) {
-  static constinit thread_local std::uint32_t questions __attribute__((tls_model("initial-exec"))) =
-      0;
-  static constinit thread_local spin::ProofBudget budget __attribute__((tls_model("initial-exec")));
-  bool light = is_light();
-  if (light && !spin::is_apart(context)) return false;
-  spin::Reader reader{read_program, os::read_own_memory};
-  spin::LongWait wait = light ? prove_long_wait(registers, reader, budget.steps(), ++questions)
-                              : prove_long_spin(registers, reader, budget.steps());
-  budget.used(wait.waits);
-  if (!wait.waits || in_light_runtime(wait.rest_address)) return false;
-  waiting.proof.all_loads = wait.all_loads;
-  waiting.proof.loads = wait.loads;
-  waiting.patience = patience_of(wait);
-  if (!light) return true;
+// Of a light thread: leads it to where its siblings may go on in its place.
+bool lead_to_rest(ucontext_t& context, spin::Registers& registers, const spin::LongWait& wait) {
+  if (in_light_runtime(wait.rest_address)) return false;
   spin::FaultsPass pass(call_kernel);
   bool rests = go_to_rest(registers, read_program, wait);
   spin::set_registers(context, registers);
   return rests;
 }
 
+// Of a thread whose rounds are long.
+bool find_long_wait(ucontext_t& context, spin::Registers& registers, Waiting& waiting) {
+  static constinit thread_local std::uint32_t questions __attribute__((tls_model("initial-exec"))) =
+      0;
+  static constinit thread_local spin::ProofBudget budget __attribute__((tls_model("initial-exec")));
+  const spin::Reader reader{read_program, os::read_own_memory};
+  if (is_light()) {
+    if (!spin::is_apart(context)) return false;
+    spin::LongWait wait = prove_long_wait(registers, reader, budget.steps(), ++questions);
+    budget.used(wait.waits);
+    return wait.waits && lead_to_rest(context, registers, wait);
+  }
+  spin::LongSpin spin = prove_long_spin(registers, reader, budget.steps());
+  budget.used(spin.waits);
+  if (!spin.waits || in_light_runtime(spin.loop)) return false;
+  waiting.proof.all_loads = spin.all_loads;
+  waiting.proof.loads = spin.loads;
+  waiting.patience = patience_of(spin);
+  return true;
+}
+
 // Whether the interrupted thread waits; its loop may be rewritten then.
 bool find_wait(ucontext_t& context, Waiting& waiting) {
   spin::Registers registers = spin::registers_of(context);
   spin::CodeWindow code;
-  waiting = {};
+  waiting = {{}, kMemoryPatience};
   if (!read_program(registers.instruction_pointer, code)) return false;
   // A loop of its runtime's is that one's affair, but not one of the program's that calls it.
   if (!in_light_runtime(registers.instruction_pointer))
     waiting.proof = prove_wait(registers, code, read_carefully, kMaxSteps);
   bool is_short = waiting.proof.waits;
-  waiting.patience = kMemoryPatience;
   if (!is_short && !find_long_wait(context, registers, waiting)) return false;
   runtime_segment().header->waits_found.fetch_add(1, std::memory_order_relaxed);
   if (is_short && mode == SpinMode::rewrite) rewrite_wait_loop(waiting.proof, code);
   return true;
-}
-
-// Waits for the next grant with the signals as the program set them, since a handler may end what
-// the thread waits for: on its alternate stack, whose size allows for that. A cancellation that
-// came meanwhile is acted on with them, too.
-void yield_with_signals_of(const ucontext_t& interrupted, const spin::WaitProof& proof) {
-  set_signal_mask_of(interrupted);
-  {
-    DeferCancellation guard;
-    yield_after(proof);
-  }
-  block_signals_again();
 }
 
 // Called with all signals blocked, so that the proof can have a stack of Roost's, and is not cut by
@@ -132,11 +126,17 @@ void on_nudge(int, siginfo_t*, void* data) {
   if (!on_own_stack(look) || !waits) return;
   if (is_light()) return return_into_yield(context);
   tell_of_spinner();
+  DeferCancellation guard;
   Nanoseconds begin = os::now();
-  do {
-    yield_with_signals_of(context, waiting.proof);
-  } while (os::now() - begin < waiting.patience && runtime_ledger().any_queued() && can_park() &&
-           on_own_stack(look) && waits);
+  // Waits for the next grant with its signals as the program set them, since a handler may end what
+  // the thread waits for: on its alternate stack, whose size allows for that.
+  for (;;) {
+    set_signal_mask_of(context);
+    yield_after(waiting.proof);
+    if (os::now() - begin >= waiting.patience || !runtime_ledger().any_queued()) return;
+    block_all_signals();
+    if (!can_park() || !on_own_stack(look) || !waits) return set_signal_mask_of(context);
+  }
 }
 #else
 void on_nudge(int, siginfo_t*, void*) {}
@@ -175,8 +175,7 @@ void nudges_start() {
   action.sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK;
   // All, those of pthread_cancel and setuid among them: who is on a stack of Roost's for the proof
   // has the alternate one in use, and the kernel does not see that.
-  std::uint64_t mask = ~os::kTraps;
-  memcpy(&action.sa_mask, &mask, sizeof mask);
+  memcpy(&action.sa_mask, &kAllButSigsys, sizeof kAllButSigsys);
   if (real_sigaction(kSignal, &action, nullptr) != 0) return;
   taken.store(true, std::memory_order_release);
   signal_stack_start();

@@ -33,9 +33,9 @@ void set_signal_mask_of(const ucontext_t& interrupted) {
   os::raw_syscall(SYS_rt_sigprocmask, SIG_SETMASK, os::arg(&interrupted.uc_sigmask), 0, 8);
 }
 
-void block_signals_again() {
-  constexpr std::uint64_t mask = ~os::kTraps;
-  os::raw_syscall(SYS_rt_sigprocmask, SIG_SETMASK, os::arg(&mask), 0, sizeof mask);
+void block_all_signals() {
+  os::raw_syscall(SYS_rt_sigprocmask, SIG_SETMASK, os::arg(&kAllButSigsys), 0,
+                  sizeof kAllButSigsys);
 }
 
 void own_stacks_after_fork() {

@@ -4,6 +4,7 @@
 
 #include <ucontext.h>
 
+#include "os/sys.h"
 #include "spin/other_stack.h"
 
 namespace roost {
@@ -23,10 +24,13 @@ bool on_own_stack(Function function) {
   return true;
 }
 
-// In a handler whose action blocks more signals: blocks those that the thread itself does.
+// Those of libc's own are among them: their handlers would begin where the kernel knows of no
+// frame.
+inline constexpr std::uint64_t kAllButSigsys = ~os::kTraps;
+// In a handler whose action blocks them all: blocks those that the thread itself does.
 void set_signal_mask_of(const ucontext_t& interrupted);
 // And all again.
-void block_signals_again();
+void block_all_signals();
 
 void own_stacks_after_fork();
 

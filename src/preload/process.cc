@@ -26,6 +26,7 @@
 #include "preload/rank.h"
 #include "preload/spin_site.h"
 #include "preload/stats.h"
+#include "preload/stopped_threads.h"
 #include "preload/thread_cache.h"
 #include "preload/trap.h"
 #include "preload/trap_signals.h"
@@ -118,6 +119,7 @@ __attribute__((constructor(101))) void start(int, char**, char** environment) {
   inherit_affinity_hint(environment);
   nudges_start();
   blas_calls_look_at_objects(true);
+  look_for_who_stops_threads();
 }
 
 // The image may be replaced by one that is not managed, so it must find the affinity of the whole

@@ -9,6 +9,7 @@
 #include "preload/affinity.h"
 #include "preload/library_threads.h"
 #include "preload/signal_stack.h"
+#include "preload/stopped_threads.h"
 #include "preload/thread_cache.h"
 #include "preload/thread_create.h"
 #include "preload/trap.h"
@@ -260,6 +261,7 @@ ROOST_EXPORT int pthread_detach(pthread_t handle) noexcept { return detach(handl
 ROOST_EXPORT int pthread_cancel(pthread_t handle) { return cancel(handle); }
 
 ROOST_EXPORT int pthread_kill(pthread_t handle, int signal) noexcept {
+  before_signal_to_thread();
   Thread* t = find_thread(handle);
   // Also in handlers: then the lock may be held by what they interrupted.
   if (!t || t == this_thread() || inside_roost()) return real::pthread_kill(handle, signal);

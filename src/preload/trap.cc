@@ -11,6 +11,7 @@
 #include "preload/blas_calls.h"
 #include "preload/go_calls.h"
 #include "preload/lock.h"
+#include "preload/stopped_threads.h"
 #include "preload/trap_signals.h"
 #include "preload/trap_state.h"
 #include "preload/wait.h"
@@ -253,7 +254,10 @@ void roost_look_after_dlopen() {
   static constinit std::atomic<std::uint32_t> looked{0};
   std::uint32_t opened = roost_opened_objects.load(std::memory_order_relaxed);
   std::uint32_t before = looked.exchange(opened, std::memory_order_relaxed);
-  if (opened != before) roost::blas_calls_look_at_objects(opened == before + 1);
+  if (opened != before) {
+    roost::blas_calls_look_at_objects(opened == before + 1);
+    roost::look_for_who_stops_threads();
+  }
   roost::at_new_epoch();
 }
 #endif

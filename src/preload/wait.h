@@ -95,7 +95,10 @@ template <class Call>
 auto without_core(const Call& call, const char* name = __builtin_FUNCTION()) {
   using Result = decltype(call());
   follow_changed_policy();
-  if (!can_park() || !in_managed_process()) return call();
+  if (!can_park() || !in_managed_process()) {
+    if (inside_roost()) handlers_may_wait.store(true, std::memory_order_relaxed);
+    return call();
+  }
   if (is_light()) let_siblings_go_first();
   struct Frame {
     const Call* call;

@@ -10,17 +10,20 @@ namespace {
 
 constexpr std::uint32_t kDeferred = sizeof self.deferred / sizeof self.deferred[0];
 
+void block_signals(std::uint64_t& before) {
+  os::raw_syscall(SYS_rt_sigprocmask, SIG_SETMASK, os::arg(&os::kAllButTraps), os::arg(&before), 8);
+}
+void set_signal_mask(std::uint64_t mask) {
+  os::raw_syscall(SYS_rt_sigprocmask, SIG_SETMASK, os::arg(&mask), 0, 8);
+}
+
 }  // namespace
 
 std::atomic<bool> handlers_may_jump{false};
+std::atomic<bool> handlers_may_wait{false};
 
-void NoSignals::block() {
-  os::raw_syscall(SYS_rt_sigprocmask, SIG_SETMASK, os::arg(&os::kAllButTraps), os::arg(&before_),
-                  8);
-}
-void NoSignals::restore() {
-  os::raw_syscall(SYS_rt_sigprocmask, SIG_SETMASK, os::arg(&before_), 0, 8);
-}
+void NoSignals::block() { block_signals(before_); }
+void NoSignals::restore() { set_signal_mask(before_); }
 
 constinit thread_local Self self;
 constinit thread_local std::uint32_t roost_seen_epoch = 0;
@@ -29,6 +32,11 @@ void (*at_new_epoch)() = [] {};
 std::atomic<std::uint32_t> waiters_inside_libc{0};
 
 void RealWorld::enter_critical() {
+  bool blocks = handlers_may_wait.load(std::memory_order_relaxed) && self.depth == 0;
+  if (__builtin_expect(blocks, 0) && !self.blocks_signals) {
+    block_signals(self.blocked_before);
+    self.blocks_signals = true;
+  }
   ++self.depth;
   std::atomic_signal_fence(std::memory_order_seq_cst);
 }
@@ -38,6 +46,10 @@ void RealWorld::leave_critical() {
   if (--self.depth == 0) {
     std::atomic_signal_fence(std::memory_order_seq_cst);
     if (self.n_deferred) run_deferred_wakes();
+    if (__builtin_expect(self.blocks_signals, 0)) {
+      self.blocks_signals = false;
+      set_signal_mask(self.blocked_before);
+    }
   }
 }
 

@@ -26,8 +26,10 @@ struct Self {
   ThreadRecord<RealWorld>* record = nullptr;  // null: unmanaged
   ThreadIndex index = kNoThread;
   std::int32_t tid = 0;
-  std::int32_t named_tid = 0;      // part of its name while it has no record (segment/party.h)
-  std::uint32_t depth = 0;         // inside Roost's critical sections
+  std::int32_t named_tid = 0;   // part of its name while it has no record (segment/party.h)
+  std::uint32_t depth = 0;      // inside Roost's critical sections
+  bool blocks_signals = false;  // for the outermost of them
+  std::uint64_t blocked_before = 0;
   bool parked = false;             // waits for a grant; only a signal handler can see it set
   bool in_kernel = false;          // inside a blocking kernel call, without a core
   bool inside_libc = false;        // in a call that libc made, and so perhaps with a lock of libc's
@@ -113,8 +115,13 @@ class NoSignals {
 // Whether the program has handlers that may leave the call they interrupt by siglongjmp.
 extern std::atomic<bool> handlers_may_jump;
 
-// Critical on the way into a call that such a handler may leave, or out of it: what it interrupted
-// would never be finished, so it comes later.
+// Whether it has handlers that wait, for another thread that stops this one by a signal and starts
+// it again later (a collector's): what they interrupted would not go on meanwhile, and others may
+// need it. From then on none comes in a critical section.
+extern std::atomic<bool> handlers_may_wait;
+
+// Critical on the way into a call that a handler that jumps may leave, or out of it: what it
+// interrupted would never be finished, so it comes later.
 class CriticalInCall {
   NoSignals no_jump_{handlers_may_jump.load(std::memory_order_relaxed)};
   Critical critical_;

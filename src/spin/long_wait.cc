@@ -187,15 +187,16 @@ class Prover {
     return result;
   }
   // At first, so many instructions tell which loop is the outermost. 0: any will do.
-  LongWait prove_spin(unsigned steps) {
-    walk_.allow_bounds();
-    if (!find_outermost_loop(steps)) return {};
-    LongWait result{};
-    if (!find_repeated_state() || !look_at_round(result)) return LongWait{};
+  LongSpin prove_spin(bool may_be_bounded, unsigned steps) {
+    if (may_be_bounded) walk_.allow_bounds();
+    LongSpin result{};
+    if (!find_outermost_loop(steps) || !find_repeated_state() || !look_at_round(result)) return {};
     result.is_bounded = is_bounded_ || result.looks_at_clock;
-    result.waits = result.loads.count() > 0 && (!result.is_bounded || round_.pauses > 0);
-    result.writes = look_at_writes();
+    result.waits =
+        result.is_bounded ? round_.pauses > 0 && looks_at_others_ : result.loads.count() > 0;
+    result.writes = excuse_own_writes();
     if (result.is_bounded || result.writes != Writes::nothing) result.all_loads = false;
+    if (round_.branches.count() > 0) result.loop = round_.branches[0].address;
     return result;
   }
   bool came_to_system_call() const { return walk_.came_to_system_call(); }
@@ -221,9 +222,10 @@ class Prover {
 
   bool find_outermost_loop(unsigned steps);
   bool find_repeated_state();
-  bool look_at_round(LongWait& result);
-  Writes look_at_writes();
-  void note_load(LongWait& result);
+  bool look_at_round(LongRound& result);
+  Writes excuse_own_writes();
+  void note_load(LongRound& result);
+  std::uint64_t end_of_own(std::uint64_t stack) const;
   bool go_to_head();
   bool find_rest(std::uint32_t choice, LongWait& result);
   bool is_private_at_rest();
@@ -238,7 +240,7 @@ class Prover {
   LongWalk walk_;
   Registers marked_{};
   RegisterSet counters_ = 0;  // registers
-  bool is_bounded_ = false, has_paused_ = false;
+  bool is_bounded_ = false, has_paused_ = false, looks_at_others_ = false;
   std::uint64_t outermost_ = 0;  // of a spin, the branch by which rounds are told; 0: any
   Round round_;
 };
@@ -308,7 +310,7 @@ bool Prover::find_repeated_state() {
   return false;
 }
 
-bool Prover::look_at_round(LongWait& result) {
+bool Prover::look_at_round(LongRound& result) {
   result.all_loads = true;
   round_.highest_stack = walk_.stack();
   do {
@@ -332,10 +334,12 @@ bool Prover::look_at_round(LongWait& result) {
 }
 
 // What the round writes itself tells of nobody else.
-void Prover::note_load(LongWait& result) {
+void Prover::note_load(LongRound& result) {
   const Effect& effect = walk_.effect;
-  if (!effect.loaded) return;
-  if (walk_.memory.was_written(effect.load.address, effect.load.width)) return;
+  std::uint64_t at = effect.load.address;
+  if (!effect.loaded || walk_.memory.was_written(at, effect.load.width)) return;
+  bool is_own = at >= walk_.stack() - kRedZone && at < end_of_own(walk_.stack());
+  looks_at_others_ |= !is_own && !ShadowMemory::is_clock_data(at);
   if (!result.loads.note(effect.load)) result.all_loads = false;
 }
 
@@ -350,27 +354,32 @@ bool Prover::go_to_head() {
   return false;
 }
 
-// Whose the words are that the thread has written. They do not count from now on, but for others'.
-Writes Prover::look_at_writes() {
+// Where what is the thread's alone may end: its stack, and its thread-local variables, which may
+// lie behind that.
+std::uint64_t Prover::end_of_own(std::uint64_t stack) const {
+  constexpr std::uint64_t kNear = 64 * 1024;
+  std::uint64_t near = kNear, thread = start_.thread;
+  if (thread > stack && (thread - stack) / 4 < near) near = (thread - stack) / 4;
+  return stack + near;
+}
+
+// The thread's own words, of those that it has written, do not count from now on. Whose they are.
+Writes Prover::excuse_own_writes() {
   // Where calls of the round have been, nobody looks again; but who calls nobody may use what lies
   // below the stack pointer.
   std::uint64_t low = round_.lowest_stack - kRedZone, high = round_.highest_stack;
-  std::uint64_t left = high - (round_.uses_stack ? 0 : kRedZone);
+  std::uint64_t left = high - (round_.uses_stack ? 0 : kRedZone), end = end_of_own(high);
   auto is_left = [&](std::uint64_t at, bool) { return at >= low && at < left; };
   if (walk_.memory.excuse(is_left) == 0) return Writes::nothing;
-  // Thread-local variables may lie behind the stack.
-  constexpr std::uint64_t kNear = 64 * 1024;
-  std::uint64_t near = kNear;
-  if (start_.thread > high && (start_.thread - high) / 4 < near) near = (start_.thread - high) / 4;
-  std::uint64_t end = high + near;
-  auto is_near = [&](std::uint64_t at, bool) { return at >= low && at < end; };
-  return walk_.memory.excuse(is_near) == 0 ? Writes::own_stack : Writes::others;
+  auto is_own = [&](std::uint64_t at, bool) { return at >= low && at < end; };
+  bool is_own_only = walk_.memory.excuse(is_own) == 0;
+  return is_own_only && !walk_.memory.has_counters() ? Writes::own_stack : Writes::others;
 }
 
 bool Prover::find_rest(std::uint32_t choice, LongWait& result) {
   if (!go_to_head()) return false;
   walk_.memory.mark();
-  if (look_at_writes() != Writes::nothing) result.all_loads = false;
+  if (excuse_own_writes() != Writes::nothing) result.all_loads = false;
   // Whoever lets siblings go on keeps the thread's errno for it.
   walk_.memory.excuse_bytes(reinterpret_cast<std::uint64_t>(&errno), sizeof errno);
   if (!is_private_at_rest()) return false;
@@ -420,14 +429,13 @@ bool Prover::choose_rest(std::uint32_t choice, bool reread, LongWait& result) {
 }
 
 template <class Prove>
-LongWait try_some_times(const Registers& start, const Reader& reader, unsigned max_steps,
-                        Prove prove) {
+auto try_some_times(const Registers& start, const Reader& reader, unsigned max_steps, Prove prove) {
   // Another may have had a lock for a moment, and the thread would wait for it in the kernel.
   constexpr unsigned kTries = 8;
   Rounding rounding(start);
   for (unsigned i = 1;; ++i) {
     Prover prover(start, reader, max_steps);
-    LongWait wait = prove(prover);
+    auto wait = prove(prover);
     if (wait.waits || i == kTries || !prover.came_to_system_call()) return wait;
   }
 }
@@ -439,17 +447,20 @@ LongWait prove_long_wait(const Registers& start, const Reader& reader, unsigned 
   return try_some_times(start, reader, max_steps, [&](Prover& p) { return p.prove(choice); });
 }
 
-LongWait prove_long_spin(const Registers& start, const Reader& reader, unsigned max_steps) {
-  for (unsigned steps : {0u, 256u, max_steps / 2}) {
-    bool has_paused = false;
-    LongWait wait = try_some_times(start, reader, max_steps, [&](Prover& prover) {
-      LongWait spin = prover.prove_spin(steps);
-      has_paused = prover.has_paused();
+LongSpin prove_long_spin(const Registers& start, const Reader& reader, unsigned max_steps) {
+  bool has_paused = false;
+  auto prove = [&](bool may_be_bounded, unsigned steps) {
+    return try_some_times(start, reader, max_steps, [&](Prover& prover) {
+      LongSpin spin = prover.prove_spin(may_be_bounded, steps);
+      has_paused |= prover.has_paused();
       return spin;
     });
-    if (wait.waits || !has_paused) return wait;
-  }
-  return {};
+  };
+  LongSpin spin = prove(false, 0);
+  // Inner loops are often the wait, and often a delay that looks at nothing.
+  for (unsigned steps : {0u, 256u, max_steps / 2})
+    if (!spin.waits && has_paused) spin = prove(true, steps);
+  return spin;
 }
 
 bool go_to_rest(Registers& registers, ReadCodeWindow code, const LongWait& wait) {

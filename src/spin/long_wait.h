@@ -28,20 +28,29 @@ struct Reader {
   ReadBytes bytes;
 };
 
-// Where a round writes, but for what its calls leave below their callers.
-enum class Writes : std::uint8_t { nothing, own_stack, others };
-
-struct LongWait {
+// What is known of a wait.
+struct LongRound {
   bool waits;
   bool looks_at_clock;  // the time stamp counter ends the wait, too
-  bool is_bounded;      // that, or the number of rounds
   bool all_loads;       // `loads` has every word on which it waits, and it writes none for others
-  Writes writes;        // of prove_long_spin()
   Loads loads;
+};
+
+struct LongWait : LongRound {
   // So many instructions from now the thread is at rest: at this instruction, with this stack
   // pointer.
   std::uint32_t steps_to_rest;
   std::uint64_t rest_address, rest_stack;
+};
+
+// Where a round writes, but for what its calls leave below their callers. A count that goes on is
+// for others, wherever it is.
+enum class Writes : std::uint8_t { nothing, own_stack, others };
+
+struct LongSpin : LongRound {
+  bool is_bounded;  // ends by itself, after some time or number of rounds
+  Writes writes;
+  std::uint64_t loop;  // the branch of its outermost loop
 };
 
 // At most some `max_steps` instructions are executed, a few times. `choice`: any number; it decides
@@ -51,10 +60,10 @@ LongWait prove_long_wait(const Registers& start, const Reader& reader, unsigned 
                          std::uint32_t choice);
 
 // The same of a thread whose siblings have threads of their own: where it rests is not asked. Nor
-// that it waits for ever: it may do so for a time or a number of rounds, if these pause, as a
-// worker that looks for work a million times before it sleeps. It looks at something that others
-// may write.
-LongWait prove_long_spin(const Registers& start, const Reader& reader, unsigned max_steps);
+// that it waits for ever: it may do so for a time or a number of rounds, if these pause and look at
+// something that others may write, as a worker that looks for work a million times before it
+// sleeps. For one that pauses it takes up to four times as long.
+LongSpin prove_long_spin(const Registers& start, const Reader& reader, unsigned max_steps);
 
 // Goes on in the thread's place (spin/go_on.h) to where it is at rest. False if it waits no longer,
 // or has not come there; `registers` are the thread's all the same.

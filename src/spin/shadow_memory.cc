@@ -31,17 +31,17 @@ std::uint64_t whole_bytes(std::uint64_t bits) {
   return bytes;
 }
 
-// Whether the address is in what the kernel keeps for clock_gettime, before its code for that: no
-// system call can read it.
-bool is_clock_data(std::uint64_t address) {
+std::uint64_t shifted(std::uint64_t value, int by) { return by >= 0 ? value << by : value >> -by; }
+
+}  // namespace
+
+// What the kernel keeps for clock_gettime lies before its code for that: no system call can read
+// it.
+bool ShadowMemory::is_clock_data(std::uint64_t address) {
   constexpr std::uint64_t kMost = 8 * 4096;
   std::uint64_t code = getauxval(AT_SYSINFO_EHDR);
   return address < code && address >= code - kMost;
 }
-
-std::uint64_t shifted(std::uint64_t value, int by) { return by >= 0 ? value << by : value >> -by; }
-
-}  // namespace
 
 std::size_t ShadowMemory::slot_of(std::uint64_t address) const {
   std::size_t at = (address >> 3) * 0x9e3779b97f4a7c15 >> 56;
@@ -221,6 +221,12 @@ bool ShadowMemory::only_counters_depend() const {
   for (const Word& word : used())
     if (word.depends & ~word.counters) return false;
   return true;
+}
+
+bool ShadowMemory::has_counters() const {
+  for (const Word& word : used())
+    if (word.counters) return true;
+  return false;
 }
 
 void ShadowMemory::excuse_counters() {

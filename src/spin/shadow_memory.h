@@ -22,6 +22,8 @@ class ShadowMemory final : public Memory {
   bool read(std::uint64_t address, unsigned width, std::uint64_t& value) override;
   bool write(std::uint64_t address, unsigned width, std::uint64_t value,
              const std::uint64_t* was) override;
+  // Whether it is the clock's, which only the kernel writes.
+  static bool is_clock_data(std::uint64_t address);
   // Time stands still.
   bool time_stamp(TimeStamp& stamp) override;
 
@@ -76,6 +78,7 @@ class ShadowMemory final : public Memory {
   // Whether nothing else depends on them.
   bool only_counters_depend() const;
   void excuse_counters();
+  bool has_counters() const;
 
  private:
   static constexpr unsigned kTable = 256, kMaxWords = 160;

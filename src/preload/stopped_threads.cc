@@ -1,0 +1,37 @@
+// Such a handler waits by sigsuspend, which hardly any other program calls.
+#include "preload/stopped_threads.h"
+
+#include <link.h>
+
+#include "base/object_symbols.h"
+#include "os/sys.h"
+#include "preload/fork_gate.h"
+
+namespace roost {
+
+std::atomic<bool> may_stop_threads{false};
+
+void look_for_who_stops_threads() {
+  if (may_stop_threads.load(std::memory_order_relaxed)) return;
+  auto look = [](dl_phdr_info* info, std::size_t, void*) -> int {
+    for (int i = 0; i < info->dlpi_phnum; ++i) {
+      const ElfW(Phdr)& part = info->dlpi_phdr[i];
+      if (part.p_type != PT_DYNAMIC) continue;
+      link_map object{};
+      object.l_addr = info->dlpi_addr;
+      object.l_ld = reinterpret_cast<ElfW(Dyn)*>(info->dlpi_addr + part.p_vaddr);
+      return ObjectSymbols(object).takes("sigsuspend");
+    }
+    return 0;
+  };
+  if (walk_objects(look, nullptr)) may_stop_threads.store(true, std::memory_order_relaxed);
+}
+
+void keep_handlers_out() {
+  handlers_may_wait.store(true, std::memory_order_seq_cst);
+  // Once: until then threads leave the critical sections that they have entered without it.
+  constexpr Nanoseconds kLongEnough = 1'000'000;
+  os::sleep_for(kLongEnough);
+}
+
+}  // namespace roost

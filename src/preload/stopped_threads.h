@@ -1,0 +1,23 @@
+// Programs that stop their threads by signals whose handlers wait until they may go on: garbage
+// collectors' (libgc, Mono, JavaScriptCore, D), profilers'.
+#pragma once
+
+#include "sched/self.h"
+
+namespace roost {
+
+// The process has objects that may do so. They have not yet, as long as handlers_may_wait is false.
+extern std::atomic<bool> may_stop_threads;
+
+// Looks for such objects. Not on arbitrary threads: takes the dynamic linker's lock.
+void look_for_who_stops_threads();
+
+void keep_handlers_out();
+// Before a thread is sent a signal. In handlers, too.
+inline void before_signal_to_thread() {
+  if (__builtin_expect(may_stop_threads.load(std::memory_order_relaxed), 0) &&
+      !handlers_may_wait.load(std::memory_order_relaxed))
+    keep_handlers_out();
+}
+
+}  // namespace roost
