@@ -448,18 +448,28 @@ LongWait prove_long_wait(const Registers& start, const Reader& reader, unsigned 
 }
 
 LongSpin prove_long_spin(const Registers& start, const Reader& reader, unsigned max_steps) {
-  bool has_paused = false;
-  auto prove = [&](bool may_be_bounded, unsigned steps) {
-    return try_some_times(start, reader, max_steps, [&](Prover& prover) {
-      LongSpin spin = prover.prove_spin(may_be_bounded, steps);
-      has_paused |= prover.has_paused();
-      return spin;
-    });
+  struct Pass {
+    unsigned max_steps;
+    bool may_be_bounded;
+    unsigned steps;  // to find the outermost loop
   };
-  LongSpin spin = prove(false, 0);
   // Inner loops are often the wait, and often a delay that looks at nothing.
-  for (unsigned steps : {0u, 256u, max_steps / 2})
-    if (!spin.waits && has_paused) spin = prove(true, steps);
+  const Pass passes[] = {{max_steps / 8, false, 0},
+                         {max_steps, true, 0},
+                         {max_steps, true, 256},
+                         {max_steps, true, max_steps / 2},
+                         {max_steps, false, 0}};
+  bool has_paused = false;
+  LongSpin spin{};
+  for (const Pass& pass : passes) {
+    if (pass.may_be_bounded && !has_paused) continue;
+    spin = try_some_times(start, reader, pass.max_steps, [&](Prover& prover) {
+      LongSpin found = prover.prove_spin(pass.may_be_bounded, pass.steps);
+      has_paused |= prover.has_paused();
+      return found;
+    });
+    if (spin.waits) break;
+  }
   return spin;
 }
 
