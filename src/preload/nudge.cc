@@ -117,6 +117,8 @@ bool find_wait(ucontext_t& context, Waiting& waiting) {
 void on_nudge(int, siginfo_t*, void* data) {
   auto& context = *static_cast<ucontext_t*>(data);
   nudge_arrived();
+  give_back_left_stack();
+  spin::FaultsPass::clean_up(call_kernel);
   // A thread that was made to share its core before the signal reached it queues for one: it would
   // else spin beside the others for good.
   if (!can_park()) return;

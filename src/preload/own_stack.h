@@ -12,6 +12,8 @@ namespace roost {
 // The top of one of 64 KiB, null if all are in use; and back.
 void* take_own_stack();
 void give_own_stack(void* top);
+// In a handler on another stack: gives back the one that the thread has left by a jump.
+void give_back_left_stack();
 
 // With all signals blocked: calls `function()` on one of them. False if all are in use. Nothing may
 // be thrown through it.

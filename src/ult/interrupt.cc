@@ -122,6 +122,7 @@ void on_interrupt(int, siginfo_t*, void* context) {
   Carrier* own = here.carrier;
   if (!own) return;
   own->interrupted = true;
+  spin::FaultsPass::clean_up(call_kernel);
   auto& interrupted = *static_cast<ucontext_t*>(context);
   spin::Registers registers = spin::registers_of(interrupted);
   bool is_ours = host::is_own_code(registers.instruction_pointer);
