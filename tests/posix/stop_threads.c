@@ -8,7 +8,7 @@
 
 #include "expect.h"
 
-enum { WORKERS = 3, STOPS = 600, START = SIGUSR2 };
+enum { WORKERS = 3, STOPS = 300, START = SIGUSR2 };
 
 static sem_t told;
 static atomic_int may_go_on, finish;
