@@ -114,6 +114,15 @@ bool waits(Carrier& own, const ucontext_t& interrupted, spin::Registers& registe
   return found;
 }
 
+// ThreadSanitizer calls handlers later, with a copy of what the kernel has said: the thread has
+// gone on meanwhile.
+bool is_still_there(const ucontext_t& interrupted) {
+  constexpr std::uintptr_t kFrames = 64 * 1024;
+  auto here = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
+  return spin::is_apart(interrupted) ||
+         reinterpret_cast<std::uintptr_t>(&interrupted) - here < kFrames;
+}
+
 // With all signals blocked, and on an alternate stack, where there is one: the strand's stack
 // pointer may lie in data with which it computes (preload/signal_stack.h). If it waits, it is on a
 // stack, and goes on by the detour; but not if that is the alternate one: the next signal, in a
@@ -124,6 +133,7 @@ void on_interrupt(int, siginfo_t*, void* context) {
   own->interrupted = true;
   spin::FaultsPass::clean_up(call_kernel);
   auto& interrupted = *static_cast<ucontext_t*>(context);
+  if (!is_still_there(interrupted)) return;
   spin::Registers registers = spin::registers_of(interrupted);
   bool is_ours = host::is_own_code(registers.instruction_pointer);
   if (spin::on_alternate_stack(interrupted) || (!is_ours && !may_switch(*own))) return;
