@@ -25,6 +25,11 @@ inline constexpr std::uint64_t kAllSignals = ~(1ull << (33 - 1));
 inline constexpr std::uint64_t kTraps = 1ull << (SIGSYS - 1);
 inline constexpr std::uint64_t kAllButTraps = kAllSignals & ~kTraps;
 
+// rt_sigprocmask(2) of the calling thread. `before`: what it blocked, if wanted.
+inline void change_signal_mask(int how, std::uint64_t mask, std::uint64_t* before = nullptr) {
+  raw_syscall(SYS_rt_sigprocmask, how, arg(&mask), arg(before), sizeof mask);
+}
+
 inline constexpr int kSignals = 64;  // from 1 on
 
 // An action as the kernel has it. Its call; 0, or a negative error number.

@@ -23,10 +23,6 @@ namespace {
 
 std::atomic<bool> names_in_use{false};
 
-void set_mask(const std::uint64_t* mask, std::uint64_t* before) {
-  os::raw_syscall(SYS_rt_sigprocmask, SIG_SETMASK, os::arg(mask), os::arg(before), 8);
-}
-
 }  // namespace
 
 void note_thread_name_set() { names_in_use.store(true, std::memory_order_relaxed); }
@@ -63,11 +59,10 @@ void apply_inherited(const Inherited& state) {
 }
 
 void set_signal_mask(std::uint64_t mask) {
-  mask = take_believed_mask(mask);
-  set_mask(&mask, nullptr);
+  os::change_signal_mask(SIG_SETMASK, take_believed_mask(mask));
 }
 
-void block_signals() { set_mask(&os::kAllSignals, nullptr); }
+void block_signals() { os::change_signal_mask(SIG_SETMASK, os::kAllSignals); }
 
 bool signals_pending() {
   std::uint64_t pending = 0;

@@ -3,6 +3,7 @@
 #include "preload/own_stack.h"
 
 #include <signal.h>
+#include <string.h>
 
 #include <atomic>
 
@@ -38,13 +39,12 @@ void give_back_left_stack() {
 }
 
 void set_signal_mask_of(const ucontext_t& interrupted) {
-  os::raw_syscall(SYS_rt_sigprocmask, SIG_SETMASK, os::arg(&interrupted.uc_sigmask), 0, 8);
+  std::uint64_t mask;
+  memcpy(&mask, &interrupted.uc_sigmask, sizeof mask);
+  os::change_signal_mask(SIG_SETMASK, mask);
 }
 
-void block_all_signals() {
-  os::raw_syscall(SYS_rt_sigprocmask, SIG_SETMASK, os::arg(&kAllButSigsys), 0,
-                  sizeof kAllButSigsys);
-}
+void block_all_signals() { os::change_signal_mask(SIG_SETMASK, kAllButSigsys); }
 
 void own_stacks_after_fork() {
   for (auto& used : in_use) used.store(false, std::memory_order_relaxed);

@@ -46,10 +46,6 @@ std::uint64_t word_of(const sigset_t& set) {
 }
 void set_word(sigset_t& set, std::uint64_t word) { memcpy(&set, &word, sizeof word); }
 
-void set_kernel_mask(int how, std::uint64_t mask, std::uint64_t* before = nullptr) {
-  os::raw_syscall(SYS_rt_sigprocmask, how, os::arg(&mask), os::arg(before), sizeof mask);
-}
-
 KernelAction exchange_view(const KernelAction* action) {
   KernelAction old{view.handler.load(std::memory_order_relaxed),
                    view.flags.load(std::memory_order_relaxed), 0,
@@ -114,7 +110,7 @@ bool install() {
 [[noreturn]] void die() {
   struct sigaction standard = {};
   real_sigaction(SIGSYS, &standard, nullptr);
-  set_kernel_mask(SIG_UNBLOCK, kSigsys);
+  os::change_signal_mask(SIG_UNBLOCK, kSigsys);
   for (;;) os::tgkill(os::getpid(), os::gettid(), SIGSYS);
 }
 
@@ -171,7 +167,7 @@ bool own_sigsys() {
     RealWorld::relax(spins);
   }
   std::uint64_t mask = os::kAllSignals;
-  set_kernel_mask(SIG_BLOCK, os::kAllSignals, &mask);
+  os::change_signal_mask(SIG_BLOCK, os::kAllSignals, &mask);
   KernelAction before{};
   os::kernel_action(SIGSYS, nullptr, &before);
   exchange_view(&before);
@@ -179,7 +175,7 @@ bool own_sigsys() {
   if (done) strip_masks();
   owned.store(done, std::memory_order_release);
   if (!done) owning.store(false, std::memory_order_release);
-  set_kernel_mask(SIG_SETMASK, mask);
+  os::change_signal_mask(SIG_SETMASK, mask);
   return done;
 }
 
@@ -196,7 +192,7 @@ void pass_on_sigsys(siginfo_t* info, void* context) {
   if (action.flags & SA_RESETHAND) view.handler.store(kDefault, std::memory_order_relaxed);
   // The return from the signal undoes it. Under the program's own dispatch a call of ours might be
   // another SIGSYS.
-  if (info->si_code != kUserDispatch) set_kernel_mask(SIG_BLOCK, action.mask & ~kSigsys);
+  if (info->si_code != kUserDispatch) os::change_signal_mask(SIG_BLOCK, action.mask & ~kSigsys);
   reinterpret_cast<void (*)(int, siginfo_t*, void*)>(action.handler)(SIGSYS, info, context);
 }
 
@@ -207,7 +203,7 @@ bool readable(long address) {
 
 void hide_blocked_sigsys() {
   std::uint64_t before = 0;
-  set_kernel_mask(SIG_UNBLOCK, kSigsys, &before);
+  os::change_signal_mask(SIG_UNBLOCK, kSigsys, &before);
   if (before & kSigsys) believe(true);
 }
 
@@ -317,7 +313,7 @@ AsTheProgramBelieves::AsTheProgramBelieves() {
   if (trap_self.blocks_sigsys) {
     if (in_managed_process()) trap_thread_pauses();
     blocked_ = true;
-    set_kernel_mask(SIG_BLOCK, kSigsys);
+    os::change_signal_mask(SIG_BLOCK, kSigsys);
   }
   if (owned.load(std::memory_order_acquire) &&
       view.handler.load(std::memory_order_relaxed) == kIgnore) {
@@ -330,7 +326,7 @@ AsTheProgramBelieves::AsTheProgramBelieves() {
 AsTheProgramBelieves::~AsTheProgramBelieves() {
   if (ignored_) install();
   if (blocked_) {
-    set_kernel_mask(SIG_UNBLOCK, kSigsys);
+    os::change_signal_mask(SIG_UNBLOCK, kSigsys);
     if (in_managed_process()) trap_thread_resumes();
   }
 }

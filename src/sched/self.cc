@@ -10,20 +10,13 @@ namespace {
 
 constexpr std::uint32_t kDeferred = sizeof self.deferred / sizeof self.deferred[0];
 
-void block_signals(std::uint64_t& before) {
-  os::raw_syscall(SYS_rt_sigprocmask, SIG_SETMASK, os::arg(&os::kAllButTraps), os::arg(&before), 8);
-}
-void set_signal_mask(std::uint64_t mask) {
-  os::raw_syscall(SYS_rt_sigprocmask, SIG_SETMASK, os::arg(&mask), 0, 8);
-}
-
 }  // namespace
 
 std::atomic<bool> handlers_may_jump{false};
 std::atomic<bool> handlers_may_wait{false};
 
-void NoSignals::block() { block_signals(before_); }
-void NoSignals::restore() { set_signal_mask(before_); }
+void NoSignals::block() { os::change_signal_mask(SIG_SETMASK, os::kAllButTraps, &before_); }
+void NoSignals::restore() { os::change_signal_mask(SIG_SETMASK, before_); }
 
 constinit thread_local Self self;
 constinit thread_local std::uint32_t roost_seen_epoch = 0;
@@ -34,7 +27,7 @@ std::atomic<std::uint32_t> waiters_inside_libc{0};
 void RealWorld::enter_critical() {
   bool blocks = handlers_may_wait.load(std::memory_order_relaxed) && self.depth == 0;
   if (__builtin_expect(blocks, 0) && !self.blocks_signals) {
-    block_signals(self.blocked_before);
+    os::change_signal_mask(SIG_SETMASK, os::kAllButTraps, &self.blocked_before);
     self.blocks_signals = true;
   }
   ++self.depth;
@@ -48,7 +41,7 @@ void RealWorld::leave_critical() {
     if (self.n_deferred) run_deferred_wakes();
     if (__builtin_expect(self.blocks_signals, 0)) {
       self.blocks_signals = false;
-      set_signal_mask(self.blocked_before);
+      os::change_signal_mask(SIG_SETMASK, self.blocked_before);
     }
   }
 }

@@ -17,11 +17,11 @@ class FaultsPass {
   using SystemCall = long (*)(long number, long a, long b, long c, long d);
 
   explicit FaultsPass(SystemCall call) : call_(call) {
-    call_(SYS_sigaltstack, 0, arg(&hidden_stack), 0, 0);
+    call_(SYS_sigaltstack, 0, arg(&hidden_stack_), 0, 0);
     // The interrupted handler's frame lies there; another one's is to come here.
-    hides_stack = !(hidden_stack.ss_flags & (SS_DISABLE | SS_ONSTACK));
+    hides_stack_ = !(hidden_stack_.ss_flags & (SS_DISABLE | SS_ONSTACK));
     stack_t none = {nullptr, SS_DISABLE, 0};
-    if (hides_stack) call_(SYS_sigaltstack, arg(&none), 0, 0, 0);
+    if (hides_stack_) call_(SYS_sigaltstack, arg(&none), 0, 0, 0);
     std::uint64_t faults = 1ull << (SIGSEGV - 1) | 1ull << (SIGBUS - 1);
     call_(SYS_rt_sigprocmask, SIG_UNBLOCK, arg(&faults), arg(&blocked_), sizeof faults);
   }
@@ -38,15 +38,15 @@ class FaultsPass {
  private:
   static long arg(void* pointer) { return reinterpret_cast<long>(pointer); }
   static void show_stack(SystemCall call) {
-    if (hides_stack) call(SYS_sigaltstack, arg(&hidden_stack), 0, 0, 0);
-    hides_stack = false;
+    if (hides_stack_) call(SYS_sigaltstack, arg(&hidden_stack_), 0, 0, 0);
+    hides_stack_ = false;
   }
 
   // The thread's alternate stack.
-  static inline constinit thread_local stack_t hidden_stack
+  static inline constinit thread_local stack_t hidden_stack_
       __attribute__((tls_model("initial-exec"))) = {};
-  static inline constinit thread_local bool hides_stack __attribute__((tls_model("initial-exec"))) =
-      false;
+  static inline constinit thread_local bool hides_stack_
+      __attribute__((tls_model("initial-exec"))) = false;
 
   SystemCall call_;
   std::uint64_t blocked_ = 0;

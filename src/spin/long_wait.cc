@@ -172,6 +172,16 @@ struct Round {
   std::uint64_t highest_stack = 0, lowest_stack = ~0ull;
   bool uses_stack = false;
   Branches branches;  // those that it takes where its stack is highest
+
+  // After a step.
+  void note(const LongWalk& walk) {
+    if (walk.stack() > highest_stack) {
+      highest_stack = walk.stack();
+      branches.forget();
+    }
+    if (walk.went_back() && walk.stack() == highest_stack)
+      branches.note(walk.from(), walk.registers.instruction_pointer, walk.instruction().length);
+  }
 };
 
 class Prover {
@@ -247,19 +257,13 @@ class Prover {
 
 // Where an inner loop would be found repeated, but for its counter, before it comes to an end.
 bool Prover::find_outermost_loop(unsigned steps) {
-  Branches branches;
-  std::uint64_t highest_stack = 0;
+  Round rounds;
   while (steps_ < steps) {
     if (!step()) return false;
-    if (walk_.stack() > highest_stack) {
-      highest_stack = walk_.stack();
-      branches.forget();
-    }
-    if (walk_.went_back() && walk_.stack() == highest_stack)
-      branches.note(walk_.from(), walk_.registers.instruction_pointer, 0);
+    rounds.note(walk_);
   }
-  branches.sort();
-  for (const BackwardBranch& branch : branches) {
+  rounds.branches.sort();
+  for (const BackwardBranch& branch : rounds.branches) {
     if (branch.taken == 1) continue;  // on the way to the loop, perhaps
     outermost_ = branch.address;
     break;
@@ -317,17 +321,11 @@ bool Prover::look_at_round(LongRound& result) {
     if (!step()) return false;
     ++round_.steps;
     round_.pauses += walk_.instruction().pauses;
-    if (walk_.stack() > round_.highest_stack) {
-      round_.highest_stack = walk_.stack();
-      round_.branches.forget();
-    }
+    round_.note(walk_);
     if (walk_.stack() < round_.lowest_stack) round_.lowest_stack = walk_.stack();
     round_.uses_stack |= walk_.instruction().uses_stack();
     result.looks_at_clock |= walk_.instruction().looks_at_clock();
     note_load(result);
-    if (walk_.went_back() && walk_.stack() == round_.highest_stack)
-      round_.branches.note(walk_.from(), walk_.registers.instruction_pointer,
-                           walk_.instruction().length);
   } while (!is_repeated());
   round_.branches.sort();
   return true;
