@@ -73,6 +73,26 @@ struct SetAside : rl::test_suite<SetAside, 3> {
   }
 };
 
+// A thread waits behind its waker, which does not leave its core after all, while the thread that
+// attends the idle core goes to sleep, or is woken itself [attend-1].
+struct BehindWaker : rl::test_suite<BehindWaker, 3> {
+  Instance i;
+  void before() {
+    i.start_running(0, 0);
+    i.os.leaves = 0;
+    i.ledger.attend(1, 1);
+  }
+  void thread(unsigned index) {
+    if (index == 0) i.wake(2);
+    if (index == 1) i.ledger.end_attendance(1);
+    if (index == 2 && rl::rand(2)) i.wake(1);
+  }
+  void after() {
+    i.check();
+    RL_ASSERT(i.cores[1].owner.load() != 0);
+  }
+};
+
 // Somebody looks into a queue that was empty a moment ago, and finds its bit out of date.
 struct StaleBit : rl::test_suite<StaleBit, 4> {
   Instance i;
@@ -287,6 +307,7 @@ int main() {
   check.holds<ReadyAgainstRelease>("make_ready against two releases:", 300000);
   check.holds<YieldAgainstRelease>("yield against release:", 300000);
   check.holds<SetAside>("a core set aside and put back against release and make_ready:", 300000);
+  check.holds<BehindWaker>("a thread behind its waker against the end of an attendance:", 300000);
   check.holds<StaleBit>("a stale bit against yield, release and make_ready:", 300000);
   check.holds<RescueAgainstBlock>("rescue against block and wake-up:", 300000);
   check.holds<RescueAgainstYield>("rescue against yield and release:", 300000);
@@ -304,6 +325,10 @@ int main() {
                                            rl::test_result_user_assert_failed, 300000);
   check.fails_without<YieldAgainstRelease>({Take::fence, ledger, "serve_idle"},
                                            rl::test_result_user_assert_failed, 300000);
+  check.fails_without<BehindWaker>({Take::fence, ledger, "waits_behind_waker"},
+                                   rl::test_result_user_assert_failed, 300000);
+  check.fails_without<BehindWaker>({Take::fence, ledger, "end_attendance"},
+                                   rl::test_result_user_assert_failed, 300000);
   check.fails_without<Scripts>({Take::orderings, queues, "lock"}, rl::test_result_data_race,
                                300000);
   check.fails_without<Scripts>({Take::orderings, queues, "unlock"}, rl::test_result_data_race,

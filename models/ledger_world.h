@@ -30,6 +30,10 @@ struct Instance {
     }
     void wake(Record& record);
     void pin(Record& record, CoreIndex core) { record.pinned_to = core; }
+    CoreIndex leaves = kNoCore;  // its thread is about to, in this scene
+    CoreIndex core_about_to_leave() const {
+      return rl::thread_index() == leaves ? leaves : kNoCore;
+    }
     void relax(unsigned spins) { World::relax(spins); }
   };
   using TheLedger = Ledger<World, Os>;
@@ -60,6 +64,7 @@ struct Instance {
       for (std::uint64_t& word : cores[core].policy_words) word = 0;
       for (std::uint64_t& word : cores[core].ready_processes) word = 0;
       cores[core].policy_shared.store(0, std::memory_order_relaxed);
+      cores[core].attendant.store(0, std::memory_order_relaxed);
       words[core]($) = 0;
       queue[core]($) = 0;
       work[core]($) = 0;
@@ -77,6 +82,7 @@ struct Instance {
       record.ready_ns = 0;
       record.counters = {};
       record.guest.store(0, std::memory_order_relaxed);
+      record.ran.store(0, std::memory_order_relaxed);
       for (std::uint64_t& word : record.policy_words) word = 0;
       record.state.store(static_cast<std::uint32_t>(State::blocked), std::memory_order_relaxed);
     }

@@ -208,6 +208,14 @@ def _threads(place: Place) -> list[Case]:
                 Variant(LINUX, command + (str(count),)),
                 Variant(ROOST, place.under_roost() + command + (str(count),)),
             )))
+    for count in (2, 3, 8, 32):
+        command = (str(place.programs / "token_ring"), "--seconds", place.seconds,
+                   "--threads", str(count))
+        one_core = ("taskset", "-c", str(machine.first_core()))
+        cases.append(_case(f"token-ring/{count}", "hand-offs/s", (
+            Variant(IDEAL, one_core + command), Variant(LINUX, command),
+            Variant(ROOST, place.under_roost() + command),
+        )))
     for at_once in (1, 16):
         command = (str(place.programs / "create_join"), "--at-once", str(at_once),
                    "--seconds", place.seconds)

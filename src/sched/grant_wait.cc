@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "base/ticks.h"
+#include "sched/attendance.h"
 #include "sched/awake_wait.h"
 #include "sched/keeper.h"
 #include "sched/runtime_os.h"
@@ -37,12 +39,22 @@ bool sibling_runs(CoreIndex core) {
   return thread_on(segment.cores[sibling]) != kNoThread;
 }
 
-// Whether the core has a thread, and another than the caller. Who has only claimed it may be about
-// to grant it to the caller, or leave it as it was.
-bool is_others(const CoreSlot<RealWorld>& core) {
-  ThreadIndex owner = thread_on(core);
-  return owner != kNoThread && owner != self.index;
-}
+// Whether it is of no use to spin for the core any longer: it has another thread than the caller;
+// or it has been the caller's for some looks, and whoever grants it does not come to an end. The
+// kernel may have taken him off his CPU for the caller, which he has just moved there. Who has only
+// claimed the core may be about to grant it to the caller, or leave it as it was.
+class IsTaken {
+ public:
+  bool operator()(const CoreSlot<RealWorld>& core) {
+    ThreadIndex owner = thread_on(core);
+    if (owner == self.index) return ++own_ == kLooks;
+    return owner != kNoThread;
+  }
+
+ private:
+  static constexpr int kLooks = 16;
+  int own_ = 0;
+};
 
 // Nobody needs the core this thread has just left: spins there for as long as a wake-up across
 // cores costs, since whoever wakes it then need not pay that (NEST section 3.2; competitive
@@ -51,17 +63,22 @@ bool is_others(const CoreSlot<RealWorld>& core) {
 void spin_on_idle_core() {
   if (idle_spin == 0) return;
   const ThreadRecord<RealWorld>& record = *self.record;
-  const CoreSlot<RealWorld>& core = runtime_segment().cores[record.last_core];
-  Nanoseconds end = 0;
-  for (unsigned i = 1;; ++i) {
-    if (state_of(record.state.load(std::memory_order_acquire)) == State::running) return;
-    if (is_others(core)) return;
-    if (spin_ends_with_sibling && sibling_runs(record.last_core)) return;
+  CoreIndex own = record.last_core;
+  const CoreSlot<RealWorld>& core = runtime_segment().cores[own];
+  IsTaken is_taken;
+  auto is_over = [&] {
+    return state_of(record.state.load(std::memory_order_acquire)) == State::running ||
+           is_taken(core) || (spin_ends_with_sibling && sibling_runs(own));
+  };
+  if (is_over()) return;
+  Nanoseconds end = os::now() + idle_spin;
+  Attendance attendance(runtime_ledger(), own, owned_by(self.index, ++self.attendances));
+  for (unsigned i = 1; !is_over(); ++i) {
     cpu_pause();
-    if (i % 32 != 1) continue;
+    if (i % 32 != 0) continue;
     Nanoseconds now = os::now();
-    if (end == 0) end = now + idle_spin;
     if (now >= end) return;
+    attendance.look(now);
   }
 }
 
@@ -212,6 +229,7 @@ Park wait_for_grant(const Deadline* deadline, bool interruptible, OutsideWord* o
   note_runs();
   CoreIndex core = core_of(record.state.load(std::memory_order_relaxed));
   pin_self(core);
+  self.leaves_soon.runs(ticks());
   return result;
 }
 

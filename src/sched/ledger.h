@@ -11,6 +11,8 @@
 // and may have
 //   unsigned lock_tries                          for a lock, between two looks at its holder
 //   void note(trace::Kind, const ThreadRecord<W>*, CoreIndex)  what happens, for a trace
+//   CoreIndex core_about_to_leave()             that the caller, a thread, has, if it is likely to
+//                                               leave it in a moment; else kNoCore
 //
 // Whoever has something (a lock, a core, a READY thread) gives it up by an exchange from the very
 // word by which he has it. If that fails, somebody has overtaken him, since he was stopped or
@@ -22,23 +24,25 @@
 
 #include <algorithm>
 
-#include "sched/thread_search.h"
+#include "sched/core_claims.h"
+#include "sched/leaves_soon.h"
 #include "trace/event.h"
 
 namespace roost {
 
 template <class W, class Os>
-class Ledger : public ThreadSearch<W, Os> {
-  using Searches = ThreadSearch<W, Os>;
+class Ledger : public CoreClaims<W, Os> {
+  using Claims = CoreClaims<W, Os>;
 
  public:
   using Record = ThreadRecord<W>;
 
-  using Searches::any_queued;
-  using Searches::find_queued;
-  using Searches::has_queued;
-  using Searches::Searches;
-  using Searches::turn_is_over;
+  using Claims::any_queued;
+  using Claims::Claims;
+  using Claims::find_queued;
+  using Claims::first_queue;
+  using Claims::has_queued;
+  using Claims::turn_is_over;
 
   // A READY thread in the caller's hands gets a core if one is free, else a place in a queue.
   void make_ready(ThreadIndex thread) {
@@ -46,6 +50,7 @@ class Ledger : public ThreadSearch<W, Os> {
     note(trace::Kind::ready, &record, record.last_core);
     PolicyContext context = context_now();
     record.ready_ns = context.now;
+    if (waits_behind_waker(thread)) return;
     CoreView cores = view();
     if (t_.policy->place) {
       CoreIndex core = t_.policy->place(context, record.last_core, record.policy_words, cores);
@@ -146,6 +151,17 @@ class Ledger : public ThreadSearch<W, Os> {
   void serve_free(CoreIndex core) {
     W::fence();
     if (take_free(core)) release(claim_on(core));
+  }
+
+  // By an attendant of `core` (CoreClaims::attend), who may have been granted some core meanwhile:
+  // threads that were queued in reliance on it are served. (If there is another one by now, nobody
+  // relies on that.)
+  void end_attendance(CoreIndex core) {
+    CoreSlot<W>& slot = t_.cores[core];
+    slot.attendant.store(0, std::memory_order_relaxed);
+    W::fence();  // [attend-1] nobody attends before the look at queues
+    bool is_free = slot.owner.load(std::memory_order_relaxed) == 0;
+    if (is_free && first_queue().core != kNoCore && take_free(core)) release(claim_on(core));
   }
 
   // By a thread: RUNNING -> `next`; returns the core that it must now release, none if it had none
@@ -259,25 +275,32 @@ class Ledger : public ThreadSearch<W, Os> {
   }
 
  private:
-  using Searches::announce_queued;
-  using Searches::context_now;
-  using Searches::enqueue;
-  using Searches::from_neighbours;
-  using Searches::is_contended;
-  using Searches::kContendedAge;
-  using Searches::length;
-  using Searches::lock;
-  using Searches::os_;
-  using Searches::pop_for;
-  using Searches::push_front;
-  using Searches::queue_beside;
-  using Searches::steal;
-  using Searches::t_;
-  using Searches::take_from;
-  using Searches::take_oldest;
-  using Searches::turn_goes_on;
-  using Searches::unlock;
-  using typename Searches::Search;
+  using Claims::announce_queued;
+  using Claims::claim;
+  using Claims::claim_idle;
+  using Claims::claim_on;
+  using Claims::claim_word;
+  using Claims::context_now;
+  using Claims::enqueue;
+  using Claims::from_neighbours;
+  using Claims::is_any_attended;
+  using Claims::is_contended;
+  using Claims::kContendedAge;
+  using Claims::length;
+  using Claims::lock;
+  using Claims::os_;
+  using Claims::pass;
+  using Claims::pop_for;
+  using Claims::push_front;
+  using Claims::queue_beside;
+  using Claims::steal;
+  using Claims::t_;
+  using Claims::take_free;
+  using Claims::take_from;
+  using Claims::take_oldest;
+  using Claims::turn_goes_on;
+  using Claims::unlock;
+  using typename Claims::Search;
 
   // Whether it had a core.
   static bool leave_core(Record& record, std::uint32_t next) {
@@ -296,14 +319,27 @@ class Ledger : public ThreadSearch<W, Os> {
     if constexpr (requires { os_.note(kind, thread, core); }) os_.note(kind, thread, core);
   }
 
-  // The owner word of a core that the caller serves.
-  std::uint32_t claim_word() { return kClaimedCore | os_.self(); }
-  Held claim_on(CoreIndex core) { return {core, claim_word()}; }
-
-  // Gives a core up. False if it is not the caller's any more.
-  bool pass(Held held, std::uint32_t to) {
-    return t_.cores[held.core].owner.compare_exchange_strong(
-        held.word, to, std::memory_order_acq_rel, std::memory_order_relaxed);
+  // A thread whose waker is about to leave its core waits for that, if on some idle core somebody
+  // looks after those who wait for longer [attend-1]. From another core it comes only if it sleeps,
+  // so that it has to be woken anyway, and has nothing to lose: its runs are short.
+  static bool was_short(const Record& record) {
+    return record.ran.load(std::memory_order_relaxed) < LeavesSoon::kShortRun;
+  }
+  bool waits_behind_waker(ThreadIndex thread) {
+    if constexpr (requires { os_.core_about_to_leave(); }) {
+      CoreIndex core = os_.core_about_to_leave();
+      if (core == kNoCore || length(core) != 0 || is_contended(core)) return false;
+      Record& record = t_.threads[thread];
+      bool sleeps = record.state.load(std::memory_order_relaxed) & kWaitMask;
+      if (record.last_core != core && !(sleeps && was_short(record))) return false;
+      if (!is_any_attended(core)) return false;
+      ++record.counters.behind;
+      enqueue(core, thread);
+      W::fence();  // [attend-1] the queue entry before the look at attendants
+      if (!is_any_attended(core)) serve_idle(core);
+      return true;
+    }
+    return false;
   }
 
   // Takes a core from whoever has it, killed or stopped perhaps between its owner word and its bit.
@@ -501,19 +537,6 @@ class Ledger : public ThreadSearch<W, Os> {
     return true;
   }
 
-  // Makes a free core the caller's; false if it has an owner.
-  bool take_free(CoreIndex core) {
-    if (!pass({core, 0}, claim_word())) return false;
-    // Before the grant: only the next owner may set the bit again.
-    clear_bit(t_.idle, core);
-    return true;
-  }
-
-  bool claim(CoreIndex core) {
-    bool owned = t_.cores[core].owner.load(std::memory_order_seq_cst) != 0;
-    return !owned && !is_contended(core) && take_free(core);
-  }
-
   // What a policy may see and do (policy/policy.h).
   static Ledger& of(void* ledger) { return *static_cast<Ledger*>(ledger); }
   CoreView view() {
@@ -531,24 +554,6 @@ class Ledger : public ThreadSearch<W, Os> {
               from, to, std::memory_order_acq_rel, std::memory_order_relaxed);
         }};
     return {this, kAnswers};
-  }
-
-  CoreIndex claim_idle_range(CoreIndex first, CoreIndex end) {
-    for (CoreIndex core = next_bit(t_.idle, first, end); core != kNoCore;
-         core = next_bit(t_.idle, static_cast<CoreIndex>(core + 1), end)) {
-      if (claim(core)) return core;
-    }
-    return kNoCore;
-  }
-
-  // An idle core, of home's NUMA node first, claimed; kNoCore if there is none.
-  CoreIndex claim_idle(CoreIndex home) {
-    const CoreInfo& info = t_.info[home];
-    if (claim(home)) return home;
-    CoreIndex core = claim_idle_range(info.node_first, info.node_end);
-    if (core == kNoCore) core = claim_idle_range(info.node_end, t_.n_cores);
-    if (core == kNoCore) core = claim_idle_range(0, info.node_first);
-    return core;
   }
 
   bool grant_if_free(const PolicyContext& context, CoreIndex core, ThreadIndex thread) {

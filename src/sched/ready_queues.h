@@ -77,6 +77,19 @@ class ReadyQueues {
     return false;
   }
 
+  // The first core that has threads queued, as a look without the locks can tell, and its passes.
+  struct Queue {
+    CoreIndex core = kNoCore;
+    std::uint32_t passes = 0;
+  };
+  Queue first_queue() const {
+    for (CoreIndex core = next_bit(t_.queued, 0, t_.n_cores); core != kNoCore;
+         core = next_bit(t_.queued, static_cast<CoreIndex>(core + 1), t_.n_cores)) {
+      if (length(core)) return {core, t_.cores[core].passes.load(std::memory_order_relaxed)};
+    }
+    return {};
+  }
+
   // Whether threads are queued; bits that outlived their queues are cleared.
   bool find_queued() {
     bool some = false;

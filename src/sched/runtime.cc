@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <new>
 
+#include "base/ticks.h"
 #include "sched/go_beside.h"
 #include "sched/grant_wait.h"
 #include "sched/keeper.h"
@@ -399,6 +400,11 @@ void thread_detach() {
   os::set_affinity(0, &instance_mask, sizeof instance_mask);
 }
 
+// It leaves its core, to wait.
+static void note_run() {
+  self.record->ran.store(self.leaves_soon.leaves(ticks()), std::memory_order_relaxed);
+}
+
 static Park park(const Deadline* deadline, bool interruptible, OutsideWord* outside, bool ended) {
   ThreadRecord<RealWorld>& record = *self.record;
   self.parked = true;
@@ -414,6 +420,7 @@ static Park park(const Deadline* deadline, bool interruptible, OutsideWord* outs
       return Park::woken;
     }
     note_left(trace::Kind::blocked, block == Block::release ? held.core : kNoCore);
+    note_run();
     if (block == Block::release) ledger.release(held, ended);
   }
   if (interruptible) let_nudge_pass();
@@ -435,8 +442,9 @@ void park_ended() {
 
 void unpark(ThreadIndex thread) {
   Critical critical;
-  if (roost::unpark(segment.threads[thread], os_slot.get().self()))
-    ledger_slot.get().make_ready(thread);
+  if (!roost::unpark(segment.threads[thread], os_slot.get().self())) return;
+  ledger_slot.get().make_ready(thread);
+  self.leaves_soon.woke(ticks());
 }
 
 bool yield_core(const WaitWords* wait) {
@@ -507,6 +515,7 @@ void enter_external() {
     RuntimeLedger& ledger = ledger_slot.get();
     Held held = ledger.leave_core(self.index, State::external);
     note_left(trace::Kind::in_kernel, held.core);
+    note_run();
     if (held.core != kNoCore) {
       ledger.release(held);
       loosen_if_idle(held.core);

@@ -53,6 +53,11 @@ class RuntimeOs {
     os::set_affinity(record.tid.load(std::memory_order_relaxed), &mask, sizeof mask);
     record.pinned_to = first;
   }
+  CoreIndex core_about_to_leave() const {
+    if (!roost::self.leaves_soon.is_likely() || !roost::self.record) return kNoCore;
+    std::uint32_t word = roost::self.record->state.load(std::memory_order_relaxed);
+    return state_of(word) == State::running ? core_of(word) : kNoCore;
+  }
   void relax(unsigned spins) { RealWorld::relax(spins); }
   void note(trace::Kind kind, const ThreadRecord<RealWorld>* thread, CoreIndex core) {
     if (!trace::recorded()) return;

@@ -10,6 +10,7 @@
 #include <cstdint>
 
 #include "sched/beside.h"
+#include "sched/leaves_soon.h"
 #include "sched/wait_words.h"
 #include "segment/records.h"
 
@@ -37,8 +38,10 @@ struct Self {
   bool keeps_core = false;         // does not give it up between calls for now (roost_pass_point)
   bool beside = false;             // runs without a core, back from the kernel for a moment
   Runs runs;                       // between waits in the kernel
+  LeavesSoon leaves_soon;          // its core, after it has woken another thread
   bool loose = false;              // not pinned, since its core was idle whenever it waited
   std::uint8_t idle_waits = 0;     // waits in the kernel in a row for which its core was idle
+  std::uint8_t attendances = 0;    // of idle cores, counted round
   std::uint16_t hand_offs = 0;     // grants waited for, counted round (leave_kernel_a_moment)
   CoreIndex place = kNoCore;       // on whose CPU it has to run, as far as it knows
   std::uint8_t polls_waited = 0;   // of poll and its kind in a row

@@ -44,6 +44,7 @@ struct ThreadCounters {
   std::uint32_t shares;      // cores shared by the watchdog while the thread ran past the patience
   std::uint32_t awake;       // grants for which the thread waited without sleeping
   std::uint32_t beside;      // returns from the kernel after which it went on without a core
+  std::uint32_t behind;      // wake-ups after which it waited for the core of its waker
 };
 struct Counter {
   const char* name;
@@ -54,7 +55,8 @@ inline constexpr Counter kCounterList[] = {
     {"grants", &ThreadCounters::grants},   {"switches", &ThreadCounters::switches},
     {"yields", &ThreadCounters::yields},   {"migrations", &ThreadCounters::migrations},
     {"rescues", &ThreadCounters::rescues}, {"shares", &ThreadCounters::shares},
-    {"awake", &ThreadCounters::awake},     {"beside", &ThreadCounters::beside}};
+    {"awake", &ThreadCounters::awake},     {"beside", &ThreadCounters::beside},
+    {"behind", &ThreadCounters::behind}};
 inline constexpr int kCounters = sizeof kCounterList / sizeof *kCounterList;
 
 template <class W>
@@ -66,8 +68,14 @@ struct alignas(kCoreStride) ThreadRecord {
   ThreadIndex next;                                       // link in a Fifo, under that core's lock
   ProcessIndex process;                                   // owner
   CoreIndex last_core;                                    // preferred core; on which it last ran
-  CoreIndex pinned_to;     // core to which its kernel affinity is set, kNoCore if none
-  std::uint64_t ready_ns;  // when it last became READY: order for a rebuild, age for the watchdog
+  CoreIndex pinned_to;  // core to which its kernel affinity is set, kNoCore if none
+  typename W::template atomic<std::uint32_t>
+      ran;  // for how long it last ran, in ticks (base/ticks.h), 2^32 - 1 at most
+  // Whether it got its core before threads of that core's own queue, for which it is their turn
+  // next.
+  typename W::template atomic<std::uint32_t> guest;
+  std::uint64_t ready_ns;    // when it last became READY: order for a rebuild, age for the watchdog
+  std::uint64_t granted_ns;  // when it was last granted a core
   ThreadCounters counters;
   typename W::template atomic<std::uint32_t>
       hand_permit;                // of roost_unblock (preload/public_api.cc)
@@ -75,12 +83,8 @@ struct alignas(kCoreStride) ThreadRecord {
   std::uint64_t policy_words[4];  // the policy's state per thread
   // Where in its own process the words lie that it waits for (sched/wait_words.h); 0: not known.
   std::uint64_t wait_words;
-  std::uint64_t granted_ns;  // when it was last granted a core
   // For how long it has waited in the kernel's run queue without a core, all in all; by itself.
   typename W::template atomic<std::uint64_t> awake_ns;
-  // Whether it got its core before threads of that core's own queue, for which it is their turn
-  // next.
-  typename W::template atomic<std::uint32_t> guest;
 };
 
 // Threads back from the kernel that may run beside the owner of a core.
@@ -107,6 +111,9 @@ struct alignas(kCoreStride) CoreSlot {
   std::uint64_t ready_processes[kProcessWords];
   // Line 3: the places beside it (sched/beside.h).
   typename W::template atomic<std::uint64_t> beside[kPlacesBeside];
+  // Line 4: who spins there while it is idle and looks for READY threads, by its party and a count;
+  // 0: nobody.
+  alignas(kCacheLine) typename W::template atomic<std::uint32_t> attendant;
 
   // By whoever has the core.
   void count_pass() {

@@ -1,0 +1,86 @@
+// How a free core becomes somebody's, and who looks after one meanwhile (sched/PROTOCOL.md).
+#pragma once
+
+#include "sched/thread_search.h"
+
+namespace roost {
+
+template <class W, class Os>
+class CoreClaims : public ThreadSearch<W, Os> {
+  using Searches = ThreadSearch<W, Os>;
+
+ public:
+  using Searches::Searches;
+
+  // By a thread that has left `core` idle and spins there: it looks for threads that have been
+  // READY for too long, until `Ledger::end_attendance`. `name`: not 0, and another one each time.
+  void attend(CoreIndex core, std::uint32_t name) {
+    t_.cores[core].attendant.store(name, std::memory_order_relaxed);
+  }
+  // By the leader: that attendant is stopped, or dead.
+  void forget_attendant(CoreIndex core, std::uint32_t name) {
+    t_.cores[core].attendant.compare_exchange_strong(name, 0, std::memory_order_relaxed,
+                                                     std::memory_order_relaxed);
+  }
+
+ protected:
+  using Searches::is_contended;
+  using Searches::os_;
+  using Searches::t_;
+
+  // The owner word of a core that the caller serves.
+  std::uint32_t claim_word() { return kClaimedCore | os_.self(); }
+  Held claim_on(CoreIndex core) { return {core, claim_word()}; }
+
+  // Gives a core up. False if it is not the caller's any more.
+  bool pass(Held held, std::uint32_t to) {
+    return t_.cores[held.core].owner.compare_exchange_strong(
+        held.word, to, std::memory_order_acq_rel, std::memory_order_relaxed);
+  }
+
+  // Makes a free core the caller's; false if it has an owner.
+  bool take_free(CoreIndex core) {
+    if (!pass({core, 0}, claim_word())) return false;
+    // Before the grant: only the next owner may set the bit again.
+    clear_bit(t_.idle, core);
+    return true;
+  }
+
+  bool claim(CoreIndex core) { return is_free(core) && take_free(core); }
+
+  // An idle core, of home's NUMA node first, claimed; kNoCore if there is none.
+  CoreIndex claim_idle(CoreIndex home) {
+    if (claim(home)) return home;
+    return first_idle(home, [&](CoreIndex core) { return claim(core); });
+  }
+
+  // Whether somebody spins on an idle core, and will look for READY threads.
+  bool is_any_attended(CoreIndex home) const {
+    return first_idle(home, [&](CoreIndex core) {
+             return is_free(core) && t_.cores[core].attendant.load(std::memory_order_relaxed);
+           }) != kNoCore;
+  }
+
+ private:
+  bool is_free(CoreIndex core) const {
+    return t_.cores[core].owner.load(std::memory_order_seq_cst) == 0 && !is_contended(core);
+  }
+
+  // The first core shown to be idle for which `is_it(core)`: of home's node, then of all.
+  template <class IsIt>
+  CoreIndex first_idle(CoreIndex home, IsIt&& is_it) const {
+    const CoreInfo& info = t_.info[home];
+    auto first_of = [&](CoreIndex first, CoreIndex end) {
+      CoreIndex core = next_bit(t_.idle, first, end);
+      while (core != kNoCore && !is_it(core))
+        core = next_bit(t_.idle, static_cast<CoreIndex>(core + 1), end);
+      return core;
+    };
+    CoreIndex found = first_of(info.node_first, info.node_end);
+    if (found == kNoCore) found = first_of(info.node_end, t_.n_cores);
+    if (found == kNoCore) found = first_of(0, info.node_first);
+    return found;
+  }
+};
+
+}  // namespace roost

@@ -1,0 +1,185 @@
+// What a thread learns of its wakes, and where the ledger lets those it wakes wait for it.
+#include "sched/leaves_soon.h"
+
+#include <gtest/gtest.h>
+
+#include "sched/attendance.h"
+#include "sched/local_instance_test.h"
+
+namespace roost {
+namespace {
+
+constexpr std::uint64_t kAtOnce = 500, kLater = 2 * LeavesSoon::kSoon;
+
+// So many turns, in each of which it wakes somebody and leaves its core after that.
+std::uint64_t turns(LeavesSoon& thread, std::uint64_t now, int n, std::uint64_t after) {
+  for (int i = 0; i < n; ++i) {
+    thread.runs(now);
+    thread.woke(now += 100);
+    thread.leaves(now += after);
+  }
+  return now;
+}
+
+TEST(LeavesSoon, is_likely_once_it_has_done_so_often_enough) {
+  LeavesSoon thread;
+  std::uint64_t now = turns(thread, 1, LeavesSoon::kEnough - 1, kAtOnce);
+  EXPECT_FALSE(thread.is_likely());
+  turns(thread, now, 1, kAtOnce);
+  EXPECT_TRUE(thread.is_likely());
+}
+
+TEST(LeavesSoon, is_not_likely_after_one_wake_that_it_did_not_follow) {
+  LeavesSoon thread;
+  std::uint64_t now = turns(thread, 1, LeavesSoon::kEnough, kAtOnce);
+  turns(thread, now, 1, kLater);
+  EXPECT_FALSE(thread.is_likely());
+}
+
+TEST(LeavesSoon, only_the_first_wake_of_a_run_counts) {
+  LeavesSoon thread;
+  std::uint64_t now = turns(thread, 1, LeavesSoon::kEnough, kAtOnce);
+  thread.runs(now);
+  thread.woke(now);
+  EXPECT_FALSE(thread.is_likely());  // it has something to wake others for, before it leaves
+  thread.woke(now + kLater);
+  thread.leaves(now + kLater + kAtOnce);
+  EXPECT_FALSE(thread.is_likely());
+}
+
+TEST(LeavesSoon, runs_without_wakes_teach_nothing) {
+  LeavesSoon thread;
+  std::uint64_t now = turns(thread, 1, LeavesSoon::kEnough, kAtOnce);
+  thread.runs(now);
+  EXPECT_EQ(thread.leaves(now + kLater), kLater);
+  EXPECT_TRUE(thread.is_likely());
+}
+
+TEST(LeavesSoon, a_long_run_is_told_as_long) {
+  LeavesSoon thread;
+  thread.runs(1);
+  EXPECT_EQ(thread.leaves(std::uint64_t{1} << 40), ~std::uint32_t{0});
+}
+
+// Hands of a thread that is about to leave that core.
+struct LeavingOs : FakeOs {
+  CoreIndex leaves = kNoCore;
+  CoreIndex core_about_to_leave() const { return leaves; }
+};
+
+// 0 has core 0 and is about to leave it; 1 has left core 1 idle; the others wait.
+struct Leaving : testing::Test {
+  static constexpr std::uint32_t kAttendant = 7;
+  LocalInstanceOn<LeavingOs> i{TestMachine{1, 2}, 4};
+  Leaving() {
+    for (ThreadIndex thread = 0; thread < 4; ++thread) i.place(thread, 0);
+    i.wake(0);
+    i.os.leaves = 0;
+  }
+  void attend() { i.ledger.attend(1, kAttendant); }
+  void sleeps(ThreadIndex thread, CoreIndex last, std::uint32_t ran) {
+    i.place(thread, 0, last);
+    i.threads[thread].ran = ran;
+    i.threads[thread].state |= kSleeping;
+  }
+};
+
+TEST_F(Leaving, whom_it_wakes_waits_for_it_where_a_core_is_attended) {
+  attend();
+  i.wake(2);
+  EXPECT_EQ(i.queue(0), (std::vector<ThreadIndex>{2}));
+  EXPECT_EQ(i.owner(1), kNoThread);
+  i.block(0);
+  EXPECT_EQ(i.core(2), 0);
+  EXPECT_EQ(i.threads[2].counters.behind, 1u);
+}
+
+TEST_F(Leaving, else_the_idle_core_gets_it) {
+  i.wake(2);
+  EXPECT_EQ(i.core(2), 1);
+}
+
+TEST_F(Leaving, so_it_does_if_the_waker_is_likely_to_go_on) {
+  attend();
+  i.os.leaves = kNoCore;
+  i.wake(2);
+  EXPECT_EQ(i.core(2), 1);
+}
+
+TEST_F(Leaving, a_second_one_does_not_wait_behind_the_first) {
+  attend();
+  i.wake(2);
+  i.wake(3);
+  EXPECT_EQ(i.core(3) == 1 || i.core(2) == 1, true);
+}
+
+TEST_F(Leaving, the_end_of_the_attendance_serves_who_waits) {
+  attend();
+  i.wake(2);
+  i.ledger.end_attendance(1);
+  EXPECT_EQ(i.core(2), 1);
+}
+
+TEST_F(Leaving, an_attendant_whose_core_is_taken_serves_nobody) {
+  attend();
+  i.wake(2);
+  i.os.leaves = kNoCore;
+  i.place(3, 0, 1);
+  i.wake(3);
+  i.ledger.end_attendance(1);
+  EXPECT_EQ(i.core(2) == 1 || i.core(3) == 1, true);
+  EXPECT_EQ(i.broken(), "");
+}
+
+TEST_F(Leaving, the_attendant_serves_who_waits_for_too_long) {
+  Attendance attendance(i.ledger, 1, kAttendant);
+  i.wake(2);
+  attendance.look(i.os.clock);
+  attendance.look(i.os.clock + 100);
+  EXPECT_EQ(i.queue(0), (std::vector<ThreadIndex>{2}));
+  attendance.look(i.os.clock + decltype(attendance)::kTooLong);
+  EXPECT_EQ(i.core(2), 1);
+}
+
+TEST_F(Leaving, a_core_that_changes_hands_is_left_to_itself) {
+  Attendance attendance(i.ledger, 1, kAttendant);
+  i.wake(2);
+  attendance.look(i.os.clock);
+  i.block(0);  // 2 has the core
+  i.wake(0);   // and wakes 0
+  attendance.look(i.os.clock + decltype(attendance)::kTooLong);
+  EXPECT_EQ(i.queue(0), (std::vector<ThreadIndex>{0}));
+}
+
+TEST_F(Leaving, a_sleeper_of_another_core_comes_if_its_runs_are_short) {
+  attend();
+  sleeps(2, 1, LeavesSoon::kShortRun - 1);
+  i.wake(2);
+  EXPECT_EQ(i.queue(0), (std::vector<ThreadIndex>{2}));
+}
+
+TEST_F(Leaving, one_with_long_runs_goes_where_it_was) {
+  attend();
+  sleeps(2, 1, LeavesSoon::kShortRun);
+  i.wake(2);
+  EXPECT_EQ(i.core(2), 1);
+}
+
+TEST_F(Leaving, one_that_spins_there_has_it_at_once) {
+  attend();
+  i.place(2, 0, 1);
+  i.wake(2);
+  EXPECT_EQ(i.core(2), 1);
+}
+
+TEST_F(Leaving, a_forgotten_attendant_is_not_relied_on) {
+  attend();
+  i.ledger.forget_attendant(1, kAttendant + 1);
+  EXPECT_EQ(i.cores[1].attendant.load(), kAttendant);
+  i.ledger.forget_attendant(1, kAttendant);
+  i.wake(2);
+  EXPECT_EQ(i.core(2), 1);
+}
+
+}  // namespace
+}  // namespace roost
