@@ -15,6 +15,7 @@ struct Sleeper {
   Record record;
   rl::var<int> pinned{0};  // stands for the plain fields that whoever holds the thread writes
   static constexpr CoreIndex kCore = 1;
+  static constexpr Party kOwn = 9;
 
   Sleeper() { record.state.store(running_on(0), std::memory_order_relaxed); }
 
@@ -25,9 +26,21 @@ struct Sleeper {
     for (;;) {
       std::uint32_t word = announce_sleep(record);
       if (state_of(word) == State::running) break;
+      if (state_of(word) == State::external) {
+        hold_ready(record, kOwn);
+        grant(record, kCore, kOwn, [] {});
+        continue;
+      }
+      handler_waits();
       kernel.wait(record.state, word);
     }
     pinned($) = 2;
+  }
+  // Sometimes a handler interrupts the sleep, which then goes on as it began.
+  void handler_waits() {
+    if (rl::rand(2) || !go_away(record)) return;
+    World::relax(0);
+    come_back(record);
   }
   // Sometimes a turn in the run queue comes first, as in sched/grant_wait.cc.
   void wait_awake() {

@@ -13,6 +13,7 @@
 #include "preload/real.h"
 #include "preload/realtime.h"
 #include "preload/thread.h"
+#include "sched/handler_wait.h"
 #include "sched/runtime.h"
 
 namespace roost {
@@ -95,23 +96,29 @@ template <class Call>
 auto without_core(const Call& call, const char* name = __builtin_FUNCTION()) {
   using Result = decltype(call());
   follow_changed_policy();
-  if (!can_park() || !in_managed_process()) {
-    if (inside_roost()) handlers_may_wait.store(true, std::memory_order_relaxed);
-    return call();
-  }
-  if (is_light()) let_siblings_go_first();
   struct Frame {
     const Call* call;
+    HandlerWait handler_wait;
     Result result;
-  } frame{&call, Result{}};
+  } frame{&call, HandlerWait::none, Result{}};
+  auto run = [](void* data) {
+    auto* f = static_cast<Frame*>(data);
+    f->result = (*f->call)();
+  };
+  if (!can_park() || !in_managed_process()) {
+    if (inside_roost()) handlers_may_wait.store(true, std::memory_order_relaxed);
+    if (in_managed_process()) frame.handler_wait = begin_handler_wait();
+    if (frame.handler_wait == HandlerWait::none) return call();
+    auto end = [](void* data) { end_handler_wait(static_cast<Frame*>(data)->handler_wait); };
+    roost_call_cancellable(run, &frame, end, &frame);
+    end(&frame);
+    return frame.result;
+  }
+  if (is_light()) let_siblings_go_first();
   self.waits_in = name;
   enter_external();
   roost_call_cancellable(
-      [](void* data) {
-        auto* f = static_cast<Frame*>(data);
-        f->result = (*f->call)();
-      },
-      &frame, [](void*) { leave_external(); }, nullptr);
+      run, &frame, [](void*) { leave_external(); }, nullptr);
   leave_external();
   return frame.result;
 }

@@ -25,6 +25,7 @@ class CoreClaims : public ThreadSearch<W, Os> {
 
  protected:
   using Searches::is_contended;
+  using Searches::length;
   using Searches::os_;
   using Searches::t_;
 
@@ -61,7 +62,27 @@ class CoreClaims : public ThreadSearch<W, Os> {
            }) != kNoCore;
   }
 
+  // What a policy may see and do (policy/policy.h).
+  CoreView view() {
+    static constexpr CoreView::Answers kAnswers{
+        [](void* claims, CoreIndex core) { return of(claims).claim(core); },
+        [](void* claims, CoreIndex first, CoreIndex end) {
+          return next_bit(of(claims).t_.idle, first, end);
+        },
+        [](void* claims, CoreIndex core) { return of(claims).length(core); },
+        [](void* claims, CoreIndex core) -> std::uint64_t {
+          return of(claims).t_.cores[core].policy_shared.load(std::memory_order_relaxed);
+        },
+        [](void* claims, CoreIndex core, std::uint64_t from, std::uint64_t to) {
+          return of(claims).t_.cores[core].policy_shared.compare_exchange_strong(
+              from, to, std::memory_order_acq_rel, std::memory_order_relaxed);
+        }};
+    return {this, kAnswers};
+  }
+
  private:
+  static CoreClaims& of(void* claims) { return *static_cast<CoreClaims*>(claims); }
+
   bool is_free(CoreIndex core) const {
     return t_.cores[core].owner.load(std::memory_order_seq_cst) == 0 && !is_contended(core);
   }

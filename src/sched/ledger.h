@@ -50,7 +50,7 @@ class Ledger : public CoreClaims<W, Os> {
     note(trace::Kind::ready, &record, record.last_core);
     PolicyContext context = context_now();
     record.ready_ns = context.now;
-    if (waits_behind_waker(thread)) return;
+    if (leave_out(record, os_.self()) || waits_behind_waker(thread)) return;
     CoreView cores = view();
     if (t_.policy->place) {
       CoreIndex core = t_.policy->place(context, record.last_core, record.policy_words, cores);
@@ -300,6 +300,7 @@ class Ledger : public CoreClaims<W, Os> {
   using Claims::take_oldest;
   using Claims::turn_goes_on;
   using Claims::unlock;
+  using Claims::view;
   using typename Claims::Search;
 
   // Whether it had a core.
@@ -330,7 +331,7 @@ class Ledger : public CoreClaims<W, Os> {
       CoreIndex core = os_.core_about_to_leave();
       if (core == kNoCore || length(core) != 0 || is_contended(core)) return false;
       Record& record = t_.threads[thread];
-      bool sleeps = record.state.load(std::memory_order_relaxed) & kWaitMask;
+      bool sleeps = record.state.load(std::memory_order_relaxed) & (kSleeping | kAwake);
       if (record.last_core != core && !(sleeps && was_short(record))) return false;
       if (!is_any_attended(core)) return false;
       ++record.counters.behind;
@@ -383,6 +384,8 @@ class Ledger : public CoreClaims<W, Os> {
     for (CoreIndex core = held.core;; held = claim_on(core)) {
       PolicyContext context = context_now();
       ThreadIndex next = find_work(context, core, left);
+      while (next != kNoThread && leave_out(t_.threads[next], os_.self()))
+        next = find_work(context, core, left);
       if (next != kNoThread) return hand_over(context, held, next);
       if (t_.policy->core_idle) {
         CoreView cores = view();
@@ -537,25 +540,6 @@ class Ledger : public CoreClaims<W, Os> {
     return true;
   }
 
-  // What a policy may see and do (policy/policy.h).
-  static Ledger& of(void* ledger) { return *static_cast<Ledger*>(ledger); }
-  CoreView view() {
-    static constexpr CoreView::Answers kAnswers{
-        [](void* ledger, CoreIndex core) { return of(ledger).claim(core); },
-        [](void* ledger, CoreIndex first, CoreIndex end) {
-          return next_bit(of(ledger).t_.idle, first, end);
-        },
-        [](void* ledger, CoreIndex core) { return of(ledger).length(core); },
-        [](void* ledger, CoreIndex core) -> std::uint64_t {
-          return of(ledger).t_.cores[core].policy_shared.load(std::memory_order_relaxed);
-        },
-        [](void* ledger, CoreIndex core, std::uint64_t from, std::uint64_t to) {
-          return of(ledger).t_.cores[core].policy_shared.compare_exchange_strong(
-              from, to, std::memory_order_acq_rel, std::memory_order_relaxed);
-        }};
-    return {this, kAnswers};
-  }
-
   bool grant_if_free(const PolicyContext& context, CoreIndex core, ThreadIndex thread) {
     return claim(core) && give(context, claim_on(core), thread);
   }
@@ -596,7 +580,8 @@ class Ledger : public CoreClaims<W, Os> {
       if (record.pinned_to != core) os_.pin(record, core);
     });
     if (granted == Grant::sleeps) os_.wake(record);
-    if (granted == Grant::lost && pass(given, claim_word())) release(claim_on(core));
+    bool is_over = granted == Grant::lost || granted == Grant::left_out;
+    if (is_over && pass(given, claim_word())) release(claim_on(core));
     return true;
   }
 };

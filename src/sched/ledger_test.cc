@@ -299,6 +299,27 @@ TEST(Ledger, only_sleepers_are_pinned_and_woken) {
   EXPECT_EQ(instance.os.woken.size(), 2u);
 }
 
+TEST(Ledger, who_is_away_when_it_is_its_turn_is_left_out) {
+  LocalInstance instance(kOneCore, 4);
+  for (ThreadIndex thread : {0, 1, 2, 3}) instance.wake(thread);
+  for (ThreadIndex thread : {1, 2}) ASSERT_TRUE(go_away(instance.threads[thread]));
+  instance.block(0);
+  EXPECT_EQ(instance.core(3), 0);
+  EXPECT_EQ(instance.state(1), State::external);
+  EXPECT_EQ(instance.state(2), State::external);
+  instance.from_kernel(1);
+  EXPECT_EQ(instance.queue(0), (std::vector<ThreadIndex>{1}));
+}
+
+TEST(Ledger, who_is_away_when_it_is_woken_is_left_out) {
+  LocalInstance instance(kOneCore, 1);
+  ASSERT_TRUE(go_away(instance.threads[0]));
+  instance.wake(0);
+  EXPECT_EQ(instance.state(0), State::external);
+  EXPECT_EQ(instance.owner(0), kNoThread);
+  EXPECT_EQ(instance.broken(), "");
+}
+
 TEST(Ledger, the_watchdog_takes_a_core_only_from_who_has_it) {
   LocalInstance instance({1, 2}, 4);
   occupy(instance);

@@ -550,6 +550,7 @@ void regain_core() {
 void abandon_wait() {
   if (self.depth != 0) return;  // out of Roost's own code: nothing can mend that
   if (self.in_kernel) leave_external();
+  come_back(*self.record);  // out of a handler that waits
   // It was on its way to a core already. (A jump out of a BLOCKED wait, which POSIX leaves
   // undefined, is not made good.)
   if (!self.parked ||

@@ -5,6 +5,7 @@
 //   bit  4     kSleeping: the thread is, or is about to be, in futex_wait on this word
 //   bit  5     kAwake: it waits in the run queue of its CPU, or is about to; whoever grants it
 //   another core moves it
+//   bit  6     kAway: a signal handler that interrupted its wait waits itself; it gets no core
 //   bits 8-31  while RUNNING, core << 8; while READY the Party that holds the thread, or the queue
 //   that it is in (segment/party.h); while EXTERNAL, kAtLarge or 0
 //
@@ -33,8 +34,9 @@ inline constexpr std::uint32_t kStateMask = 7;
 inline constexpr std::uint32_t kPermit = 8;
 inline constexpr std::uint32_t kSleeping = 16;
 inline constexpr std::uint32_t kAwake = 32;
+inline constexpr std::uint32_t kAway = 64;
 // What a thread has said of its wait, and that holds until it is granted a core.
-inline constexpr std::uint32_t kWaitMask = kSleeping | kAwake;
+inline constexpr std::uint32_t kWaitMask = kSleeping | kAwake | kAway;
 inline constexpr unsigned kDetailShift = 8;
 // The watchdog took its core, and it has come to none of Roost's calls since.
 inline constexpr std::uint32_t kAtLarge = 1u << kDetailShift;
@@ -185,13 +187,49 @@ bool pass_on(ThreadRecord<W>& thread, Party from, Party to) {
   return false;
 }
 
+// By the thread itself, in a signal handler that has interrupted its wait and is about to wait:
+// until come_back it is granted no core. False if it waits for none, having one or being away
+// already.
+template <class W>
+bool go_away(ThreadRecord<W>& thread) {
+  std::uint32_t word = thread.state.load(std::memory_order_relaxed);
+  while ((state_of(word) == State::blocked || state_of(word) == State::ready) && !(word & kAway)) {
+    if (thread.state.compare_exchange_strong(word, word | kAway, std::memory_order_acq_rel,
+                                             std::memory_order_relaxed))
+      return true;
+  }
+  return false;
+}
+template <class W>
+void come_back(ThreadRecord<W>& thread) {
+  std::uint32_t word = thread.state.load(std::memory_order_relaxed);
+  while ((word & kAway) &&
+         !thread.state.compare_exchange_strong(word, word & ~kAway, std::memory_order_acq_rel,
+                                               std::memory_order_relaxed)) {
+  }
+}
+
+// By `holder`, in whose hands a READY thread is: if it is away, it is EXTERNAL from now on, and
+// will find that out itself. It cannot sleep on its record then, so nobody has to wake it.
+template <class W>
+bool leave_out(ThreadRecord<W>& thread, Party holder) {
+  std::uint32_t word = thread.state.load(std::memory_order_relaxed);
+  while (state_of(word) == State::ready && holder_of(word) == holder && (word & kAway)) {
+    if (thread.state.compare_exchange_strong(word, with_state(word, State::external),
+                                             std::memory_order_acq_rel, std::memory_order_relaxed))
+      return true;
+  }
+  return false;
+}
+
 // By `holder`, in whose hands a READY thread is: READY -> RUNNING(core). Calls `pin` before the
 // thread can run if it sleeps or waits awake; the thread pins itself otherwise (moving a running
 // thread costs ten times as much).
 enum class Grant {
-  runs,    // it will see the grant by itself
-  sleeps,  // and needs a futex wake
-  lost,    // it is in the caller's hands no more: somebody has overtaken him
+  runs,      // it will see the grant by itself
+  sleeps,    // and needs a futex wake
+  lost,      // it is in the caller's hands no more: somebody has overtaken him
+  left_out,  // it is away; it asks again when it is back
 };
 template <class W, class Pin>
 Grant grant(ThreadRecord<W>& thread, CoreIndex core, Party holder, Pin&& pin) {
@@ -199,8 +237,13 @@ Grant grant(ThreadRecord<W>& thread, CoreIndex core, Party holder, Pin&& pin) {
   std::uint32_t word = thread.state.load(std::memory_order_relaxed);
   for (;;) {
     if (state_of(word) != State::ready || holder_of(word) != holder) return Grant::lost;
+    if (word & kAway) {
+      if (leave_out(thread, holder)) return Grant::left_out;
+      word = thread.state.load(std::memory_order_relaxed);
+      continue;
+    }
     bool sleeping = word & kSleeping;
-    if ((word & kWaitMask) && !pinned) {
+    if ((word & (kSleeping | kAwake)) && !pinned) {
       pin();
       pinned = true;
     }

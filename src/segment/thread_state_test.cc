@@ -150,6 +150,33 @@ TEST_F(StateWord, who_falls_asleep_between_look_and_grant_is_pinned_all_the_same
   EXPECT_EQ(now(), running_on(2) | kPermit);
 }
 
+TEST_F(StateWord, who_is_away_is_granted_nothing_until_it_is_back) {
+  set(word(State::blocked) | kSleeping);
+  ASSERT_TRUE(go_away(record));
+  EXPECT_FALSE(go_away(record));  // a handler within a handler
+  ASSERT_TRUE(unpark(record, 7));
+  EXPECT_EQ(grant(record, 2, 7, [] { ADD_FAILURE(); }), Grant::left_out);
+  EXPECT_EQ(now(), word(State::external));
+  come_back(record);
+  EXPECT_EQ(now(), word(State::external));
+
+  set(ready_in_hands_of(7) | kSleeping | kPermit);
+  ASSERT_TRUE(go_away(record));
+  EXPECT_FALSE(leave_out(record, 8));
+  come_back(record);
+  EXPECT_FALSE(leave_out(record, 7));
+  EXPECT_EQ(now(), ready_in_hands_of(7) | kSleeping | kPermit);
+  EXPECT_EQ(grant(record, 2, 7, [] {}), Grant::sleeps);
+}
+
+TEST_F(StateWord, who_has_a_core_or_waits_for_none_is_not_away) {
+  for (std::uint32_t other : {running_on(3), word(State::external), word(State::detached)}) {
+    set(other);
+    EXPECT_FALSE(go_away(record));
+    EXPECT_EQ(now(), other);
+  }
+}
+
 TEST_F(StateWord, only_who_holds_a_thread_passes_it_on_or_grants_it) {
   set(ready_in_hands_of(7) | kSleeping | kPermit);
   EXPECT_FALSE(pass_on(record, 8, 9));
