@@ -2,6 +2,7 @@
 #include "ult/carrier.h"
 
 #include "ult/carriers.h"
+#include "ult/crowding.h"
 #include "ult/interrupt.h"
 #include "ult/kernel.h"
 #include "ult/strands.h"
@@ -10,7 +11,8 @@ namespace roost::ult {
 
 constinit thread_local Here here;
 const Batch kAnything;
-constinit std::atomic<Nanoseconds> patience_limit{200'000};
+constexpr Nanoseconds kStandardPatience = 200'000;
+constinit std::atomic<Nanoseconds> patience_limit{kStandardPatience};
 constinit std::atomic<unsigned> active_carriers{0};
 
 void count_in(Carrier& carrier) {
@@ -39,6 +41,14 @@ void end_sleep(Carrier& carrier) {
 
 // ---- Patience -----------------------------------------------------------------------------------
 
+namespace {
+
+// Where others want the CPUs; unless the program has said how long waits are to be.
+constexpr Nanoseconds kShortPatience = 4'000;
+constinit Crowding crowding;
+
+}  // namespace
+
 bool Patience::wait() {
   constexpr unsigned kLookEvery = 16;  // pauses between looks at others: about 0.4 us
   Nanoseconds limit = patience_limit.load(std::memory_order_relaxed);
@@ -52,13 +62,18 @@ bool Patience::wait() {
     host::yield();
     return true;
   }
-  if (active_carriers.load(std::memory_order_relaxed) > host::cores()) {
+  bool yielded = active_carriers.load(std::memory_order_relaxed) > host::cores();
+  if (yielded) {
     // Under Roost they would wait for a core, and others_wait().
     if (host::with_roost()) return false;
     kernel::yield();
   }
   Nanoseconds now = kernel::now();
   if (tries_ == kLookEvery) began_ = now;
+  if (tries_ == kLookEvery || yielded) last_look_ = now;
+  if (limit == kStandardPatience && !host::with_roost() && crowding.look(now, last_look_))
+    limit = kShortPatience;
+  last_look_ = now;
   return now - began_ < limit;
 }
 

@@ -243,7 +243,7 @@ class Patience {
  private:
   unsigned tries_ = 0;
   bool has_yielded_ = false;
-  Nanoseconds began_ = 0;
+  Nanoseconds began_ = 0, last_look_ = 0;
 };
 // How long, in ns; 0: not at all.
 extern constinit std::atomic<Nanoseconds> patience_limit;
