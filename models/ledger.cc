@@ -334,6 +334,6 @@ int main() {
   check.fails_without<Scripts>({Take::orderings, queues, "unlock"}, rl::test_result_data_race,
                                300000);
   check.fails_without<Lives>({Take::orderings, "segment/thread_state.h", "grant"},
-                             rl::test_result_data_race, 300000);
+                             rl::test_result_user_assert_failed, 300000);
   return check.result();
 }

@@ -107,7 +107,7 @@ auto without_core(const Call& call, const char* name = __builtin_FUNCTION()) {
   };
   if (!can_park() || !in_managed_process()) {
     if (inside_roost()) handlers_may_wait.store(true, std::memory_order_relaxed);
-    if (in_managed_process()) frame.handler_wait = begin_handler_wait();
+    if (interrupts_wait() && in_managed_process()) frame.handler_wait = begin_handler_wait();
     if (frame.handler_wait == HandlerWait::none) return call();
     auto end = [](void* data) { end_handler_wait(static_cast<Frame*>(data)->handler_wait); };
     roost_call_cancellable(run, &frame, end, &frame);

@@ -8,7 +8,6 @@
 namespace roost {
 
 HandlerWait begin_handler_wait() {
-  if (!self.record || !self.parked || self.depth != 0 || self.in_kernel) return HandlerWait::none;
   if (go_away(*self.record)) return HandlerWait::away;
   if (!has_core()) return HandlerWait::none;
   Critical critical;

@@ -12,7 +12,12 @@ enum class HandlerWait : std::uint8_t {
   gave_core,  // it had just been granted one
 };
 
-// Before such a wait, and after it; the first one's result is for the second. Any thread.
+// Whether the caller is in such a handler.
+inline bool interrupts_wait() {
+  return self.parked && self.record && self.depth == 0 && !self.in_kernel;
+}
+
+// Before such a wait, and after it; the first one's result is for the second.
 HandlerWait begin_handler_wait();
 void end_handler_wait(HandlerWait);
 
