@@ -13,12 +13,10 @@ class Attendance {
  public:
   // `name`: as for CoreClaims::attend.
   Attendance(Ledger& ledger, CoreIndex core, std::uint32_t name) : ledger_(ledger), core_(core) {
+    self.attends = core;
     ledger.attend(core, name);
   }
-  ~Attendance() {
-    Critical critical;
-    ledger_.end_attendance(core_);
-  }
+  ~Attendance() { abandon(ledger_); }
   Attendance(const Attendance&) = delete;
   Attendance& operator=(const Attendance&) = delete;
 
@@ -33,6 +31,14 @@ class Attendance {
       Critical critical;
       ledger_.serve_free(core_);
     }
+  }
+
+  // Before a signal handler jumps out of the caller's attendance, if it is in one.
+  static void abandon(Ledger& ledger) {
+    if (self.attends == kNoCore) return;
+    Critical critical;
+    ledger.end_attendance(self.attends);
+    self.attends = kNoCore;
   }
 
   static constexpr Nanoseconds kTooLong = 3'000;

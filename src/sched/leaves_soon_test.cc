@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <new>
+
 #include "sched/attendance.h"
 #include "sched/local_instance_test.h"
 
@@ -139,6 +141,17 @@ TEST_F(Leaving, the_attendant_serves_who_waits_for_too_long) {
   EXPECT_EQ(i.queue(0), (std::vector<ThreadIndex>{2}));
   attendance.look(i.os.clock + decltype(attendance)::kTooLong);
   EXPECT_EQ(i.core(2), 1);
+}
+
+TEST_F(Leaving, a_jump_out_of_the_attendance_serves_who_waits) {
+  using Attending = Attendance<LocalInstanceOn<LeavingOs>::TestLedger>;
+  alignas(Attending) char left_behind[sizeof(Attending)];
+  new (left_behind) Attending(i.ledger, 1, kAttendant);
+  i.wake(2);
+  Attending::abandon(i.ledger);
+  EXPECT_EQ(i.core(2), 1);
+  EXPECT_EQ(i.cores[1].attendant.load(), 0u);
+  Attending::abandon(i.ledger);  // there is none any more
 }
 
 TEST_F(Leaving, a_core_that_changes_hands_is_left_to_itself) {

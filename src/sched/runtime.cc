@@ -8,6 +8,7 @@
 #include <new>
 
 #include "base/ticks.h"
+#include "sched/attendance.h"
 #include "sched/go_beside.h"
 #include "sched/grant_wait.h"
 #include "sched/keeper.h"
@@ -551,6 +552,7 @@ void abandon_wait() {
   if (self.depth != 0) return;  // out of Roost's own code: nothing can mend that
   if (self.in_kernel) leave_external();
   come_back(*self.record);  // out of a handler that waits
+  Attendance<RuntimeLedger>::abandon(ledger_slot.get());
   // It was on its way to a core already. (A jump out of a BLOCKED wait, which POSIX leaves
   // undefined, is not made good.)
   if (!self.parked ||
