@@ -11,20 +11,22 @@ namespace roost {
 template <class Ledger>
 class Attendance {
  public:
-  // `name`: as for CoreClaims::attend.
-  Attendance(Ledger& ledger, CoreIndex core, std::uint32_t name) : ledger_(ledger), core_(core) {
+  Attendance(Ledger& ledger, CoreIndex core, Nanoseconds now) : ledger_(ledger), core_(core) {
     self.attends = core;
-    ledger.attend(core, name);
+    ledger.attend(core, now);
   }
   ~Attendance() { abandon(ledger_); }
   Attendance(const Attendance&) = delete;
   Attendance& operator=(const Attendance&) = delete;
 
-  // Every microsecond or so: the core serves threads that are queued where no core has changed
-  // hands since an earlier look.
+  // Every microsecond or so: the core serves threads that are queued for one that has not changed
+  // hands since an earlier look. If it has, the next one with a queue is looked at.
   void look(Nanoseconds now) {
-    auto queue = ledger_.first_queue();
-    if (queue.core == kNoCore || queue.core != seen_.core || queue.passes != seen_.passes) {
+    ledger_.attend(core_, now);
+    auto queue = ledger_.first_queue(seen_.core == kNoCore ? CoreIndex{0} : seen_.core);
+    bool moves = queue.core == seen_.core && queue.passes != seen_.passes;
+    if (moves) queue = ledger_.first_queue(static_cast<CoreIndex>(seen_.core + 1));
+    if (queue.core == kNoCore || moves || queue.core != seen_.core) {
       seen_ = queue;
       since_ = now;
     } else if (now - since_ >= kTooLong) {

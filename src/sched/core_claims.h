@@ -13,14 +13,9 @@ class CoreClaims : public ThreadSearch<W, Os> {
   using Searches::Searches;
 
   // By a thread that has left `core` idle and spins there: it looks for threads that have been
-  // READY for too long, until `Ledger::end_attendance`. `name`: not 0, and another one each time.
-  void attend(CoreIndex core, std::uint32_t name) {
-    t_.cores[core].attendant.store(name, std::memory_order_relaxed);
-  }
-  // By the leader: that attendant is stopped, or dead.
-  void forget_attendant(CoreIndex core, std::uint32_t name) {
-    t_.cores[core].attendant.compare_exchange_strong(name, 0, std::memory_order_relaxed,
-                                                     std::memory_order_relaxed);
+  // READY for too long, and says so at each look, until `Ledger::end_attendance`.
+  void attend(CoreIndex core, Nanoseconds now) {
+    t_.cores[core].attended_ns.store(now, std::memory_order_relaxed);
   }
 
  protected:
@@ -55,10 +50,13 @@ class CoreClaims : public ThreadSearch<W, Os> {
     return first_idle(home, [&](CoreIndex core) { return claim(core); });
   }
 
-  // Whether somebody spins on an idle core, and will look for READY threads.
-  bool is_any_attended(CoreIndex home) const {
+  // Whether somebody spins on an idle core and will look for READY threads. Who has not looked for
+  // so long is stopped, killed, or kept from its CPU.
+  static constexpr Nanoseconds kLookedLately = 20'000;
+  bool is_any_attended(CoreIndex home, Nanoseconds now) const {
     return first_idle(home, [&](CoreIndex core) {
-             return is_free(core) && t_.cores[core].attendant.load(std::memory_order_relaxed);
+             Nanoseconds looked = t_.cores[core].attended_ns.load(std::memory_order_relaxed);
+             return looked != 0 && now < looked + kLookedLately && is_free(core);
            }) != kNoCore;
   }
 

@@ -71,8 +71,8 @@ void spin_on_idle_core() {
            is_taken(core) || (spin_ends_with_sibling && sibling_runs(own));
   };
   if (is_over()) return;
-  Nanoseconds end = os::now() + idle_spin;
-  Attendance attendance(runtime_ledger(), own, owned_by(self.index, ++self.attendances));
+  Nanoseconds began = os::now(), end = began + idle_spin;
+  Attendance attendance(runtime_ledger(), own, began);
   for (unsigned i = 1; !is_over(); ++i) {
     cpu_pause();
     if (i % 32 != 0) continue;

@@ -71,14 +71,13 @@ struct LeavingOs : FakeOs {
 
 // 0 has core 0 and is about to leave it; 1 has left core 1 idle; the others wait.
 struct Leaving : testing::Test {
-  static constexpr std::uint32_t kAttendant = 7;
   LocalInstanceOn<LeavingOs> i{TestMachine{1, 2}, 4};
   Leaving() {
     for (ThreadIndex thread = 0; thread < 4; ++thread) i.place(thread, 0);
     i.wake(0);
     i.os.leaves = 0;
   }
-  void attend() { i.ledger.attend(1, kAttendant); }
+  void attend() { i.ledger.attend(1, i.os.clock); }
   void sleeps(ThreadIndex thread, CoreIndex last, std::uint32_t ran) {
     i.place(thread, 0, last);
     i.threads[thread].ran = ran;
@@ -134,7 +133,7 @@ TEST_F(Leaving, an_attendant_whose_core_is_taken_serves_nobody) {
 }
 
 TEST_F(Leaving, the_attendant_serves_who_waits_for_too_long) {
-  Attendance attendance(i.ledger, 1, kAttendant);
+  Attendance attendance(i.ledger, 1, i.os.clock);
   i.wake(2);
   attendance.look(i.os.clock);
   attendance.look(i.os.clock + 100);
@@ -146,16 +145,16 @@ TEST_F(Leaving, the_attendant_serves_who_waits_for_too_long) {
 TEST_F(Leaving, a_jump_out_of_the_attendance_serves_who_waits) {
   using Attending = Attendance<LocalInstanceOn<LeavingOs>::TestLedger>;
   alignas(Attending) char left_behind[sizeof(Attending)];
-  new (left_behind) Attending(i.ledger, 1, kAttendant);
+  new (left_behind) Attending(i.ledger, 1, i.os.clock);
   i.wake(2);
   Attending::abandon(i.ledger);
   EXPECT_EQ(i.core(2), 1);
-  EXPECT_EQ(i.cores[1].attendant.load(), 0u);
+  EXPECT_EQ(i.cores[1].attended_ns.load(), 0u);
   Attending::abandon(i.ledger);  // there is none any more
 }
 
 TEST_F(Leaving, a_core_that_changes_hands_is_left_to_itself) {
-  Attendance attendance(i.ledger, 1, kAttendant);
+  Attendance attendance(i.ledger, 1, i.os.clock);
   i.wake(2);
   attendance.look(i.os.clock);
   i.block(0);  // 2 has the core
@@ -185,13 +184,37 @@ TEST_F(Leaving, one_that_spins_there_has_it_at_once) {
   EXPECT_EQ(i.core(2), 1);
 }
 
-TEST_F(Leaving, a_forgotten_attendant_is_not_relied_on) {
+TEST_F(Leaving, an_attendant_that_has_not_looked_for_long_is_not_relied_on) {
   attend();
-  i.ledger.forget_attendant(1, kAttendant + 1);
-  EXPECT_EQ(i.cores[1].attendant.load(), kAttendant);
-  i.ledger.forget_attendant(1, kAttendant);
+  i.os.clock += 1'000'000;
   i.wake(2);
   EXPECT_EQ(i.core(2), 1);
+}
+
+TEST_F(Leaving, nor_is_a_core_that_was_never_attended) {
+  i.os.clock = 1'000;  // the machine has just begun
+  i.wake(2);
+  EXPECT_EQ(i.core(2), 1);
+}
+
+// 0 and 1 have a core each, 2 attends the third; 3 waits for core 0 and 4 for core 1.
+TEST(Attending, a_queue_that_moves_does_not_hide_another_that_does_not) {
+  LocalInstanceOn<LeavingOs> i{TestMachine{1, 3}, 5};
+  for (ThreadIndex thread = 0; thread < 5; ++thread)
+    i.place(thread, 0, static_cast<CoreIndex>(thread % 3));
+  i.wake(0);
+  i.wake(1);
+  Attendance attendance(i.ledger, 2, i.os.clock);
+  for (ThreadIndex waker : {0, 1}) {
+    i.os.leaves = static_cast<CoreIndex>(waker);
+    i.place(waker + 3, 0, i.os.leaves);
+    i.wake(waker + 3);
+  }
+  for (int look = 0; look < 8; ++look) {
+    i.cores[0].count_pass();
+    attendance.look(i.os.clock += 1'000);
+  }
+  EXPECT_NE(i.owner(2), kNoThread);
 }
 
 }  // namespace

@@ -50,7 +50,7 @@ class Ledger : public CoreClaims<W, Os> {
     note(trace::Kind::ready, &record, record.last_core);
     PolicyContext context = context_now();
     record.ready_ns = context.now;
-    if (leave_out(record, os_.self()) || waits_behind_waker(thread)) return;
+    if (leave_out(record, os_.self()) || waits_behind_waker(context, thread)) return;
     CoreView cores = view();
     if (t_.policy->place) {
       CoreIndex core = t_.policy->place(context, record.last_core, record.policy_words, cores);
@@ -154,11 +154,11 @@ class Ledger : public CoreClaims<W, Os> {
   }
 
   // By an attendant of `core` (CoreClaims::attend), who may have been granted some core meanwhile:
-  // threads that were queued in reliance on it are served. (If there is another one by now, nobody
-  // relies on that.)
+  // threads that were queued in reliance on it are served. (Another one of the same core says again
+  // at its next look that it is there.)
   void end_attendance(CoreIndex core) {
     CoreSlot<W>& slot = t_.cores[core];
-    slot.attendant.store(0, std::memory_order_relaxed);
+    slot.attended_ns.store(0, std::memory_order_relaxed);
     W::fence();  // [attend-1] nobody attends before the look at queues
     bool is_free = slot.owner.load(std::memory_order_relaxed) == 0;
     if (is_free && first_queue().core != kNoCore && take_free(core)) release(claim_on(core));
@@ -326,18 +326,18 @@ class Ledger : public CoreClaims<W, Os> {
   static bool was_short(const Record& record) {
     return record.ran.load(std::memory_order_relaxed) < LeavesSoon::kShortRun;
   }
-  bool waits_behind_waker(ThreadIndex thread) {
+  bool waits_behind_waker(const PolicyContext& context, ThreadIndex thread) {
     if constexpr (requires { os_.core_about_to_leave(); }) {
       CoreIndex core = os_.core_about_to_leave();
       if (core == kNoCore || length(core) != 0 || is_contended(core)) return false;
       Record& record = t_.threads[thread];
       bool sleeps = record.state.load(std::memory_order_relaxed) & (kSleeping | kAwake);
       if (record.last_core != core && !(sleeps && was_short(record))) return false;
-      if (!is_any_attended(core)) return false;
+      if (!is_any_attended(core, context.now)) return false;
       ++record.counters.behind;
       enqueue(core, thread);
       W::fence();  // [attend-1] the queue entry before the look at attendants
-      if (!is_any_attended(core)) serve_idle(core);
+      if (!is_any_attended(core, context.now)) serve_idle(core);
       return true;
     }
     return false;

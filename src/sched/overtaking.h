@@ -29,7 +29,6 @@ class Overtaking {
     std::uint32_t owner;
     Party lock;
     std::uint32_t woken;  // the owner that was woken for the case that its granter did not
-    std::uint32_t attendant;
   };
   // A READY thread in somebody's hands.
   struct Suspect {
@@ -54,9 +53,6 @@ class Overtaking {
       ledger.wake_owner(held);
       seen.woken = held.word;
     }
-    std::uint32_t attendant = slot.attendant.load(std::memory_order_relaxed);
-    if (attendant != 0 && attendant == seen.attendant) ledger.forget_attendant(core, attendant);
-    seen.attendant = attendant;
     ledger.mend_hints(core);
   }
 

@@ -5,6 +5,8 @@
 // The Os is the ledger's.
 #pragma once
 
+#include <algorithm>
+
 #include "sched/ledger_tables.h"
 
 namespace roost {
@@ -77,17 +79,15 @@ class ReadyQueues {
     return false;
   }
 
-  // The first core that has threads queued, as a look without the locks can tell, and its passes.
+  // The first core from `from` on, counted round, that has threads queued, as a look without the
+  // locks can tell, and its passes.
   struct Queue {
     CoreIndex core = kNoCore;
     std::uint32_t passes = 0;
   };
-  Queue first_queue() const {
-    for (CoreIndex core = next_bit(t_.queued, 0, t_.n_cores); core != kNoCore;
-         core = next_bit(t_.queued, static_cast<CoreIndex>(core + 1), t_.n_cores)) {
-      if (length(core)) return {core, t_.cores[core].passes.load(std::memory_order_relaxed)};
-    }
-    return {};
+  Queue first_queue(CoreIndex from = 0) const {
+    Queue found = first_queue_of(from, t_.n_cores);
+    return found.core == kNoCore ? first_queue_of(0, std::min(from, t_.n_cores)) : found;
   }
 
   // Whether threads are queued; bits that outlived their queues are cleared.
@@ -103,6 +103,15 @@ class ReadyQueues {
       some = some || length(core) != 0;
     }
     return some;
+  }
+
+ private:
+  Queue first_queue_of(CoreIndex first, CoreIndex end) const {
+    for (CoreIndex core = next_bit(t_.queued, first, end); core != kNoCore;
+         core = next_bit(t_.queued, static_cast<CoreIndex>(core + 1), end)) {
+      if (length(core)) return {core, t_.cores[core].passes.load(std::memory_order_relaxed)};
+    }
+    return {};
   }
 
  protected:

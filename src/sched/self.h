@@ -42,7 +42,6 @@ struct Self {
   bool loose = false;              // not pinned, since its core was idle whenever it waited
   std::uint8_t idle_waits = 0;     // waits in the kernel in a row for which its core was idle
   CoreIndex attends = kNoCore;     // an idle core (sched/attendance.h)
-  std::uint8_t attendances = 0;    // of idle cores, counted round
   std::uint16_t hand_offs = 0;     // grants waited for, counted round (leave_kernel_a_moment)
   CoreIndex place = kNoCore;       // on whose CPU it has to run, as far as it knows
   std::uint8_t polls_waited = 0;   // of poll and its kind in a row

@@ -111,9 +111,9 @@ struct alignas(kCoreStride) CoreSlot {
   std::uint64_t ready_processes[kProcessWords];
   // Line 3: the places beside it (sched/beside.h).
   typename W::template atomic<std::uint64_t> beside[kPlacesBeside];
-  // Line 4: who spins there while it is idle and looks for READY threads, by its party and a count;
-  // 0: nobody.
-  alignas(kCacheLine) typename W::template atomic<std::uint32_t> attendant;
+  // Line 4: when a thread that spins there while it is idle last looked for READY threads; 0:
+  // nobody does.
+  alignas(kCacheLine) typename W::template atomic<std::uint64_t> attended_ns;
 
   // By whoever has the core.
   void count_pass() {
