@@ -15,7 +15,10 @@ class Attendance {
     self.attends = core;
     ledger.attend(core, now);
   }
-  ~Attendance() { abandon(ledger_); }
+  ~Attendance() {
+    abandon(ledger_);
+    self.attends = before_;
+  }
   Attendance(const Attendance&) = delete;
   Attendance& operator=(const Attendance&) = delete;
 
@@ -46,6 +49,7 @@ class Attendance {
   static constexpr Nanoseconds kTooLong = 3'000;
 
  private:
+  CoreIndex before_ = self.attends;  // in a wait that the handler this one is in has interrupted
   Ledger& ledger_;
   CoreIndex core_;
   typename Ledger::Queue seen_{};

@@ -111,7 +111,7 @@ TEST_F(Leaving, a_second_one_does_not_wait_behind_the_first) {
   attend();
   i.wake(2);
   i.wake(3);
-  EXPECT_EQ(i.core(3) == 1 || i.core(2) == 1, true);
+  EXPECT_TRUE(i.core(2) == 1 || i.core(3) == 1);
 }
 
 TEST_F(Leaving, the_end_of_the_attendance_serves_who_waits) {
@@ -128,7 +128,7 @@ TEST_F(Leaving, an_attendant_whose_core_is_taken_serves_nobody) {
   i.place(3, 0, 1);
   i.wake(3);
   i.ledger.end_attendance(1);
-  EXPECT_EQ(i.core(2) == 1 || i.core(3) == 1, true);
+  EXPECT_TRUE(i.core(2) == 1 || i.core(3) == 1);
   EXPECT_EQ(i.broken(), "");
 }
 
@@ -151,6 +151,12 @@ TEST_F(Leaving, a_jump_out_of_the_attendance_serves_who_waits) {
   EXPECT_EQ(i.core(2), 1);
   EXPECT_EQ(i.cores[1].attended_ns.load(), 0u);
   Attending::abandon(i.ledger);  // there is none any more
+}
+
+TEST_F(Leaving, an_attendance_within_another_leaves_that_to_its_own_end) {
+  Attendance outer(i.ledger, 1, i.os.clock);
+  { Attendance inner(i.ledger, 0, i.os.clock); }
+  EXPECT_EQ(self.attends, 1);
 }
 
 TEST_F(Leaving, a_core_that_changes_hands_is_left_to_itself) {
