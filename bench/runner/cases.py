@@ -162,8 +162,7 @@ def _nested_case(place: Place, problem: str, runtime: str, outer: int, inner: in
     if inner > 1:
         variants.append(Variant(ADAPT, place.under_roost("--blas", "adapt") + command, width))
         alone = nested_command(place, problem, runtime, 1, inner)
-        one_core = ("taskset", "-c", str(machine.first_core()))
-        variants.append(Variant(BOUND, one_core + alone, width, scale=cores, rounds=1))
+        variants.append(Variant(BOUND, _one_core() + alone, width, scale=cores, rounds=1))
     return _case(f"{problem}/{runtime}/{outer}x{inner}", "GFLOP/s", tuple(variants),
                  target=target)
 
@@ -193,6 +192,10 @@ def numpy_python() -> str:
     return "/usr/bin/python3" if os.access("/usr/bin/python3", os.X_OK) else sys.executable
 
 
+def _one_core() -> tuple[str, ...]:
+    return ("taskset", "-c", str(machine.first_core()))
+
+
 def _threads(place: Place) -> list[Case]:
     cores = machine.cores()
     # Ideal: of the convoy a thread a core; of the barrier as many threads that never wait.
@@ -211,9 +214,8 @@ def _threads(place: Place) -> list[Case]:
     for count in (2, 3, 8, 32):
         command = (str(place.programs / "token_ring"), "--seconds", place.seconds,
                    "--threads", str(count))
-        one_core = ("taskset", "-c", str(machine.first_core()))
         cases.append(_case(f"token-ring/{count}", "hand-offs/s", (
-            Variant(IDEAL, one_core + command), Variant(LINUX, command),
+            Variant(IDEAL, _one_core() + command), Variant(LINUX, command),
             Variant(ROOST, place.under_roost() + command),
         )))
     for at_once in (1, 16):
@@ -231,9 +233,8 @@ def _micro(place: Place) -> list[Case]:
         return (str(place.programs / "micro"), "--op", name, "--seconds", place.seconds)
 
     def pair(case: str, linux: str, roost: str, target: Target | None) -> Case:
-        one_core = ("taskset", "-c", str(machine.first_core()))
         return _case(case, "ns", (
-            Variant(LINUX, one_core + operation(linux)),
+            Variant(LINUX, _one_core() + operation(linux)),
             Variant(ROOST, place.under_roost("--cores", "1") + operation(roost)),
         ), higher_is_better=False, target=target)
 

@@ -76,8 +76,7 @@ WaitResult LotHost::sleep_unmanaged(LotWaiter& waiter) {
       looks = !until || is_before(look, *until);
       if (looks) until = &look;
     }
-    bool in_handler = interrupts_wait() && in_managed_process();
-    HandlerWait wait = in_handler ? begin_handler_wait() : HandlerWait::none;
+    HandlerWait wait = begin_wait_in_handler();
     int slept = os::futex_wait(&waiter.woken, 0, os::FutexScope::process, until, realtime);
     end_handler_wait(wait);
     if (waiter.woken.load(std::memory_order_acquire)) return WaitResult::woken;

@@ -88,37 +88,44 @@ auto undisturbed(const Call& call) {
   return call();
 }
 
+// Before a wait in the kernel with whatever the thread has: that of a handler, if it is one.
+inline HandlerWait begin_wait_in_handler() {
+  return interrupts_wait() && in_managed_process() ? begin_handler_wait() : HandlerWait::none;
+}
+
+// A call and its result, to be made through a pointer to a function.
+template <class Call>
+struct CallFrame {
+  const Call* call;
+  decltype((*call)()) result{};
+  static void run(void* frame) {
+    auto* own = static_cast<CallFrame*>(frame);
+    own->result = (*own->call)();
+  }
+};
+
 // Runs libc's blocking call with the core given away, and gets a core again before returning; also
 // when the thread is cancelled inside. For any thread: unmanaged ones just make the call, and so do
 // children that share the parent's memory (vfork), whose core this is not. `name`: what a trace
 // calls it.
 template <class Call>
 auto without_core(const Call& call, const char* name = __builtin_FUNCTION()) {
-  using Result = decltype(call());
   follow_changed_policy();
-  struct Frame {
-    const Call* call;
-    HandlerWait handler_wait;
-    Result result;
-  } frame{&call, HandlerWait::none, Result{}};
-  auto run = [](void* data) {
-    auto* f = static_cast<Frame*>(data);
-    f->result = (*f->call)();
-  };
+  CallFrame<Call> frame{&call};
   if (!can_park() || !in_managed_process()) {
     if (inside_roost()) handlers_may_wait.store(true, std::memory_order_relaxed);
-    if (interrupts_wait() && in_managed_process()) frame.handler_wait = begin_handler_wait();
-    if (frame.handler_wait == HandlerWait::none) return call();
-    auto end = [](void* data) { end_handler_wait(static_cast<Frame*>(data)->handler_wait); };
-    roost_call_cancellable(run, &frame, end, &frame);
-    end(&frame);
+    HandlerWait wait = begin_wait_in_handler();
+    if (wait == HandlerWait::none) return call();
+    auto end = [](void* begun) { end_handler_wait(*static_cast<HandlerWait*>(begun)); };
+    roost_call_cancellable(frame.run, &frame, end, &wait);
+    end_handler_wait(wait);
     return frame.result;
   }
   if (is_light()) let_siblings_go_first();
   self.waits_in = name;
   enter_external();
   roost_call_cancellable(
-      run, &frame, [](void*) { leave_external(); }, nullptr);
+      frame.run, &frame, [](void*) { leave_external(); }, nullptr);
   leave_external();
   return frame.result;
 }
@@ -127,17 +134,9 @@ auto without_core(const Call& call, const char* name = __builtin_FUNCTION()) {
 // has siblings, a helper makes it, and they run meanwhile.
 template <class Call>
 auto without_core_anywhere(const Call& call, const char* name = __builtin_FUNCTION()) {
-  using Result = decltype(call());
   if (is_light() && can_park() && in_managed_process() && let_siblings_go_first()) {
-    struct Frame {
-      const Call* call;
-      Result result;
-    } frame{&call, Result{}};
-    auto run = [](void* data) {
-      auto* f = static_cast<Frame*>(data);
-      f->result = (*f->call)();
-    };
-    if (run_errand(run, &frame)) return frame.result;
+    CallFrame<Call> frame{&call};
+    if (run_errand(frame.run, &frame)) return frame.result;
   }
   return without_core(call, name);
 }

@@ -26,10 +26,10 @@ class Attendance {
   // hands since an earlier look. If it has, the next one with a queue is looked at.
   void look(Nanoseconds now) {
     ledger_.attend(core_, now);
-    auto queue = ledger_.first_queue(seen_.core == kNoCore ? CoreIndex{0} : seen_.core);
-    bool moves = queue.core == seen_.core && queue.passes != seen_.passes;
-    if (moves) queue = ledger_.first_queue(static_cast<CoreIndex>(seen_.core + 1));
-    if (queue.core == kNoCore || moves || queue.core != seen_.core) {
+    auto queue = ledger_.first_queue(seen_.core);
+    if (queue.core == seen_.core && queue != seen_)
+      queue = ledger_.first_queue(static_cast<CoreIndex>(seen_.core + 1));
+    if (queue.core == kNoCore || queue != seen_) {
       seen_ = queue;
       since_ = now;
     } else if (now - since_ >= kTooLong) {

@@ -47,17 +47,18 @@ class CoreClaims : public ThreadSearch<W, Os> {
   // An idle core, of home's NUMA node first, claimed; kNoCore if there is none.
   CoreIndex claim_idle(CoreIndex home) {
     if (claim(home)) return home;
-    return first_idle(home, [&](CoreIndex core) { return claim(core); });
+    return nearest_bit(t_, t_.idle, home, [&](CoreIndex core) { return claim(core); });
   }
 
   // Whether somebody spins on an idle core and will look for READY threads. Who has not looked for
   // so long is stopped, killed, or kept from its CPU.
   static constexpr Nanoseconds kLookedLately = 20'000;
   bool is_any_attended(CoreIndex home, Nanoseconds now) const {
-    return first_idle(home, [&](CoreIndex core) {
-             Nanoseconds looked = t_.cores[core].attended_ns.load(std::memory_order_relaxed);
-             return looked != 0 && now < looked + kLookedLately && is_free(core);
-           }) != kNoCore;
+    auto is_attended = [&](CoreIndex core) {
+      Nanoseconds looked = t_.cores[core].attended_ns.load(std::memory_order_relaxed);
+      return looked != 0 && now < looked + kLookedLately && is_free(core);
+    };
+    return nearest_bit(t_, t_.idle, home, is_attended) != kNoCore;
   }
 
   // What a policy may see and do (policy/policy.h).
@@ -83,22 +84,6 @@ class CoreClaims : public ThreadSearch<W, Os> {
 
   bool is_free(CoreIndex core) const {
     return t_.cores[core].owner.load(std::memory_order_seq_cst) == 0 && !is_contended(core);
-  }
-
-  // The first core shown to be idle for which `is_it(core)`: of home's node, then of all.
-  template <class IsIt>
-  CoreIndex first_idle(CoreIndex home, IsIt&& is_it) const {
-    const CoreInfo& info = t_.info[home];
-    auto first_of = [&](CoreIndex first, CoreIndex end) {
-      CoreIndex core = next_bit(t_.idle, first, end);
-      while (core != kNoCore && !is_it(core))
-        core = next_bit(t_.idle, static_cast<CoreIndex>(core + 1), end);
-      return core;
-    };
-    CoreIndex found = first_of(info.node_first, info.node_end);
-    if (found == kNoCore) found = first_of(info.node_end, t_.n_cores);
-    if (found == kNoCore) found = first_of(0, info.node_first);
-    return found;
   }
 };
 

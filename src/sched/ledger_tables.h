@@ -79,4 +79,24 @@ CoreIndex next_bit(const MaskWord<W>* mask, CoreIndex first, CoreIndex end) {
   return kNoCore;
 }
 
+// The same of those for which `is_it(core)`.
+template <class W, class IsIt>
+CoreIndex next_bit(const MaskWord<W>* mask, CoreIndex first, CoreIndex end, IsIt&& is_it) {
+  CoreIndex core = next_bit(mask, first, end);
+  while (core != kNoCore && !is_it(core))
+    core = next_bit(mask, static_cast<CoreIndex>(core + 1), end);
+  return core;
+}
+
+// The first of those on the NUMA node of `home`, then of all.
+template <class W, class IsIt>
+CoreIndex nearest_bit(const LedgerTables<W>& t, const MaskWord<W>* mask, CoreIndex home,
+                      IsIt&& is_it) {
+  const CoreInfo& info = t.info[home];
+  CoreIndex found = next_bit(mask, info.node_first, info.node_end, is_it);
+  if (found == kNoCore) found = next_bit(mask, info.node_end, t.n_cores, is_it);
+  if (found == kNoCore) found = next_bit(mask, CoreIndex{0}, info.node_first, is_it);
+  return found;
+}
+
 }  // namespace roost

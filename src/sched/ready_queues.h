@@ -79,11 +79,12 @@ class ReadyQueues {
     return false;
   }
 
-  // The first core from `from` on, counted round, that has threads queued, as a look without the
-  // locks can tell, and its passes.
+  // The first core from `from` on, counted round, or from 0 if that is none, that has threads
+  // queued, as a look without the locks can tell, and its passes.
   struct Queue {
     CoreIndex core = kNoCore;
     std::uint32_t passes = 0;
+    bool operator==(const Queue&) const = default;
   };
   Queue first_queue(CoreIndex from = 0) const {
     Queue found = first_queue_of(from, t_.n_cores);
@@ -107,11 +108,10 @@ class ReadyQueues {
 
  private:
   Queue first_queue_of(CoreIndex first, CoreIndex end) const {
-    for (CoreIndex core = next_bit(t_.queued, first, end); core != kNoCore;
-         core = next_bit(t_.queued, static_cast<CoreIndex>(core + 1), end)) {
-      if (length(core)) return {core, t_.cores[core].passes.load(std::memory_order_relaxed)};
-    }
-    return {};
+    CoreIndex core =
+        next_bit(t_.queued, first, end, [&](CoreIndex queue) { return length(queue) != 0; });
+    if (core == kNoCore) return {};
+    return {core, t_.cores[core].passes.load(std::memory_order_relaxed)};
   }
 
  protected:

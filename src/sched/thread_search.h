@@ -208,17 +208,8 @@ class ThreadSearch : public ReadyQueues<W, Os> {
   // The first other core with a queue for which `is_it(core)`: of the NUMA node, then of all.
   template <class IsIt>
   CoreIndex queue_beside(CoreIndex core, IsIt&& is_it) {
-    const CoreInfo& info = t_.info[core];
-    auto first_of = [&](CoreIndex first, CoreIndex end) {
-      CoreIndex from = next_bit(t_.queued, first, end);
-      while (from != kNoCore && (from == core || !is_it(from)))
-        from = next_bit(t_.queued, static_cast<CoreIndex>(from + 1), end);
-      return from;
-    };
-    CoreIndex found = first_of(info.node_first, info.node_end);
-    if (found == kNoCore) found = first_of(info.node_end, t_.n_cores);
-    if (found == kNoCore) found = first_of(0, info.node_first);
-    return found;
+    return nearest_bit(t_, t_.queued, core,
+                       [&](CoreIndex from) { return from != core && is_it(from); });
   }
 
   // Asks the next cores in turn until `take(from, more)` gives a thread; `more`: how many more are

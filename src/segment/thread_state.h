@@ -237,20 +237,17 @@ Grant grant(ThreadRecord<W>& thread, CoreIndex core, Party holder, Pin&& pin) {
   std::uint32_t word = thread.state.load(std::memory_order_relaxed);
   for (;;) {
     if (state_of(word) != State::ready || holder_of(word) != holder) return Grant::lost;
-    if (word & kAway) {
-      if (leave_out(thread, holder)) return Grant::left_out;
-      word = thread.state.load(std::memory_order_relaxed);
-      continue;
-    }
-    bool sleeping = word & kSleeping;
-    if ((word & (kSleeping | kAwake)) && !pinned) {
+    bool away = word & kAway, sleeping = word & kSleeping;
+    if ((word & (kSleeping | kAwake)) && !away && !pinned) {
       pin();
       pinned = true;
     }
     // [grant-1] release: pairs with the acquire in the thread's wait loop.
-    if (thread.state.compare_exchange_strong(word, (word & kPermit) | running_on(core),
-                                             std::memory_order_acq_rel,
+    std::uint32_t next =
+        away ? with_state(word, State::external) : (word & kPermit) | running_on(core);
+    if (thread.state.compare_exchange_strong(word, next, std::memory_order_acq_rel,
                                              std::memory_order_relaxed)) {
+      if (away) return Grant::left_out;
       return sleeping ? Grant::sleeps : Grant::runs;
     }
   }
