@@ -93,6 +93,31 @@ struct BehindWaker : rl::test_suite<BehindWaker, 3> {
   }
 };
 
+// A sleeping thread is left to the attendant of the core it is to have, who is on its way to sleep
+// or is woken itself, while another core goes idle, which may take it to be served [attend-1].
+struct LeftToAttendant : rl::test_suite<LeftToAttendant, 3> {
+  Instance i;
+  void before() {
+    i.start_running(0, 0);
+    i.threads[3].last_core = 1;
+    i.threads[3].state.store(static_cast<std::uint32_t>(State::blocked) | kSleeping,
+                             std::memory_order_relaxed);
+    i.ledger.attend(1, 1);
+  }
+  void thread(unsigned index) {
+    if (index == 0) {
+      i.wake(3);
+      if (rl::rand(2)) i.block(0);
+    }
+    if (index == 1) {
+      if (i.ledger.is_called(1)) i.ledger.serve_free(1);
+      i.ledger.end_attendance(1);
+    }
+    if (index == 2 && rl::rand(2)) i.wake(1);
+  }
+  void after() { i.check(); }
+};
+
 // Somebody looks into a queue that was empty a moment ago, and finds its bit out of date.
 struct StaleBit : rl::test_suite<StaleBit, 4> {
   Instance i;
@@ -308,6 +333,8 @@ int main() {
   check.holds<YieldAgainstRelease>("yield against release:", 300000);
   check.holds<SetAside>("a core set aside and put back against release and make_ready:", 300000);
   check.holds<BehindWaker>("a thread behind its waker against the end of an attendance:", 300000);
+  check.holds<LeftToAttendant>("a thread left to an attendant against its end and an idle core:",
+                               300000);
   check.holds<StaleBit>("a stale bit against yield, release and make_ready:", 300000);
   check.holds<RescueAgainstBlock>("rescue against block and wake-up:", 300000);
   check.holds<RescueAgainstYield>("rescue against yield and release:", 300000);
@@ -325,8 +352,12 @@ int main() {
                                            rl::test_result_user_assert_failed, 300000);
   check.fails_without<YieldAgainstRelease>({Take::fence, ledger, "serve_idle"},
                                            rl::test_result_user_assert_failed, 300000);
-  check.fails_without<BehindWaker>({Take::fence, ledger, "waits_behind_waker"},
+  check.fails_without<BehindWaker>({Take::fence, ledger, "rely_on_attendant"},
                                    rl::test_result_user_assert_failed, 300000);
+  check.fails_without<LeftToAttendant>({Take::fence, ledger, "rely_on_attendant"},
+                                       rl::test_result_user_assert_failed, 300000);
+  check.fails_without<LeftToAttendant>({Take::fence, ledger, "end_attendance"},
+                                       rl::test_result_user_assert_failed, 300000);
   check.fails_without<BehindWaker>({Take::fence, ledger, "end_attendance"},
                                    rl::test_result_user_assert_failed, 300000);
   check.fails_without<Scripts>({Take::orderings, queues, "lock"}, rl::test_result_data_race,

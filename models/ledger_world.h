@@ -82,7 +82,6 @@ struct Instance {
       record.ready_ns = 0;
       record.counters = {};
       record.guest.store(0, std::memory_order_relaxed);
-      record.ran.store(0, std::memory_order_relaxed);
       for (std::uint64_t& word : record.policy_words) word = 0;
       record.state.store(static_cast<std::uint32_t>(State::blocked), std::memory_order_relaxed);
     }

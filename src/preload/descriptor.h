@@ -14,6 +14,7 @@
 #include <cstdint>
 
 #include "os/sys.h"
+#include "sched/self.h"
 
 namespace roost {
 
@@ -37,6 +38,7 @@ Kind learn_kind(int fd);
 inline constexpr unsigned kKindBits = 3;
 
 inline std::uint8_t remembered(int fd) {
+  self.polled_ready = false;
   if (static_cast<unsigned>(fd) >= kRememberedDescriptors)
     return static_cast<std::uint8_t>(Kind::other);
   return descriptor_kinds[fd].load(std::memory_order_relaxed);

@@ -84,6 +84,20 @@ long attempt_poll(pollfd* fds, nfds_t count, const sigset_t* mask) {
                                  os::arg(&at_once), os::arg(mask), kMaskBytes));
 }
 
+// After a poll that found something ready. A thread that does so again and has called nothing on a
+// descriptor meanwhile waits for another to take what is there (Python's multiprocessing.Pool keeps
+// a thread so). That one may be READY, or on its way out of the kernel, on this very CPU.
+void let_others_take() {
+  if (!self.polled_ready) {
+    self.polled_ready = true;
+    return;
+  }
+  without_core([] {
+    os::yield();
+    return 0;
+  });
+}
+
 // A thread whose polls have waited many times in a row is likely to wait again.
 // One with a signal mask is about the thread that makes it.
 template <class Attempt, class Call>
@@ -94,6 +108,7 @@ int poll_or_wait(const sigset_t* mask, const Attempt& attempt, const Call& call)
     long result = undisturbed(attempt);
     if (result != kWouldWait) {
       self.polls_waited = 0;
+      if (result > 0) let_others_take();
       return static_cast<int>(as_libc(result));
     }
   }

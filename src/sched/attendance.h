@@ -22,6 +22,13 @@ class Attendance {
   Attendance(const Attendance&) = delete;
   Attendance& operator=(const Attendance&) = delete;
 
+  // All the time: who is queued for the core gets it.
+  void serve() {
+    if (!ledger_.is_called(core_)) return;
+    Critical critical;
+    ledger_.serve_free(core_);
+  }
+
   // Every microsecond or so: the core serves threads that are queued for one that has not changed
   // hands since an earlier look. If it has, the next one with a queue is looked at.
   void look(Nanoseconds now) {

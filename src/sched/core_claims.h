@@ -19,7 +19,8 @@ class CoreClaims : public ThreadSearch<W, Os> {
   }
 
  protected:
-  using Searches::is_contended;
+  using Searches::is_attended;
+  using Searches::is_free;
   using Searches::length;
   using Searches::os_;
   using Searches::t_;
@@ -50,15 +51,9 @@ class CoreClaims : public ThreadSearch<W, Os> {
     return nearest_bit(t_, t_.idle, home, [&](CoreIndex core) { return claim(core); });
   }
 
-  // Whether somebody spins on an idle core and will look for READY threads. Who has not looked for
-  // so long is stopped, killed, or kept from its CPU.
-  static constexpr Nanoseconds kLookedLately = 20'000;
-  bool is_any_attended(CoreIndex home, Nanoseconds now) const {
-    auto is_attended = [&](CoreIndex core) {
-      Nanoseconds looked = t_.cores[core].attended_ns.load(std::memory_order_relaxed);
-      return looked != 0 && now < looked + kLookedLately && is_free(core);
-    };
-    return nearest_bit(t_, t_.idle, home, is_attended) != kNoCore;
+  // A core that somebody attends, of home's NUMA node first; kNoCore if there is none.
+  CoreIndex attended_beside(CoreIndex home, Nanoseconds now) const {
+    return nearest_bit(t_, t_.idle, home, [&](CoreIndex core) { return is_attended(core, now); });
   }
 
   // What a policy may see and do (policy/policy.h).
@@ -81,10 +76,6 @@ class CoreClaims : public ThreadSearch<W, Os> {
 
  private:
   static CoreClaims& of(void* claims) { return *static_cast<CoreClaims*>(claims); }
-
-  bool is_free(CoreIndex core) const {
-    return t_.cores[core].owner.load(std::memory_order_seq_cst) == 0 && !is_contended(core);
-  }
 };
 
 }  // namespace roost

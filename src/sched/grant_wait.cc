@@ -5,7 +5,6 @@
 
 #include <algorithm>
 
-#include "base/ticks.h"
 #include "sched/attendance.h"
 #include "sched/awake_wait.h"
 #include "sched/keeper.h"
@@ -75,6 +74,7 @@ void spin_on_idle_core() {
   Attendance attendance(runtime_ledger(), own, began);
   for (unsigned i = 1; !is_over(); ++i) {
     cpu_pause();
+    attendance.serve();
     if (i % 32 != 0) continue;
     Nanoseconds now = os::now();
     if (now >= end) return;
@@ -229,7 +229,6 @@ Park wait_for_grant(const Deadline* deadline, bool interruptible, OutsideWord* o
   note_runs();
   CoreIndex core = core_of(record.state.load(std::memory_order_relaxed));
   pin_self(core);
-  self.leaves_soon.runs(ticks());
   return result;
 }
 

@@ -7,7 +7,6 @@
 // does. Decision and figures: docs/design/038-behind-the-waker.md.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 
 namespace roost {
@@ -18,32 +17,27 @@ class LeavesSoon {
   // 3 to 15 us: about what it takes to wake an idle core.
   static constexpr std::uint64_t kSoon = 15'000;
   static constexpr std::uint8_t kEnough = 16;  // times in a row
-  // 12 to 60 us: a thread that runs no longer has little in its core's caches.
-  static constexpr std::uint64_t kShortRun = 60'000;
 
-  // It has come to its core.
-  void runs(std::uint64_t now) { since_ = now; }
-
-  // It has woken a thread. The first time counts until it leaves its core.
-  void woke(std::uint64_t now) {
-    if (woke_ == 0) woke_ = now;
+  // It has woken a thread. The first time counts until it leaves its core. `now()` is asked for the
+  // time, here and below, only if it matters.
+  template <class Now>
+  void woke(Now&& now) {
+    if (woke_ == 0) woke_ = now();
   }
 
-  // It leaves its core, to wait. Returns for how long it had it, at most 2^32 - 1.
-  std::uint32_t leaves(std::uint64_t now) {
-    if (woke_ != 0) {
-      bool soon = now - woke_ <= kSoon;
-      in_a_row_ = soon ? std::uint8_t(in_a_row_ + (in_a_row_ < kEnough)) : std::uint8_t{0};
-      woke_ = 0;
-    }
-    return static_cast<std::uint32_t>(std::min<std::uint64_t>(now - since_, ~std::uint32_t{0}));
+  // It leaves its core, to wait.
+  template <class Now>
+  void leaves(Now&& now) {
+    if (woke_ == 0) return;
+    bool soon = now() - woke_ <= kSoon;
+    in_a_row_ = soon ? std::uint8_t(in_a_row_ + (in_a_row_ < kEnough)) : std::uint8_t{0};
+    woke_ = 0;
   }
 
   // Whether it is likely to leave its core soon after its next wake.
   bool is_likely() const { return in_a_row_ == kEnough && woke_ == 0; }
 
  private:
-  std::uint64_t since_ = 0;
   std::uint64_t woke_ = 0;  // 0: not since it last left a core
   std::uint8_t in_a_row_ = 0;
 };

@@ -13,12 +13,18 @@ namespace {
 
 constexpr std::uint64_t kAtOnce = 500, kLater = 2 * LeavesSoon::kSoon;
 
+void woke(LeavesSoon& thread, std::uint64_t now) {
+  thread.woke([=] { return now; });
+}
+void leaves(LeavesSoon& thread, std::uint64_t now) {
+  thread.leaves([=] { return now; });
+}
+
 // So many turns, in each of which it wakes somebody and leaves its core after that.
 std::uint64_t turns(LeavesSoon& thread, std::uint64_t now, int n, std::uint64_t after) {
   for (int i = 0; i < n; ++i) {
-    thread.runs(now);
-    thread.woke(now += 100);
-    thread.leaves(now += after);
+    woke(thread, now += 100);
+    leaves(thread, now += after);
   }
   return now;
 }
@@ -41,26 +47,18 @@ TEST(LeavesSoon, is_not_likely_after_one_wake_that_it_did_not_follow) {
 TEST(LeavesSoon, only_the_first_wake_of_a_run_counts) {
   LeavesSoon thread;
   std::uint64_t now = turns(thread, 1, LeavesSoon::kEnough, kAtOnce);
-  thread.runs(now);
-  thread.woke(now);
+  woke(thread, now);
   EXPECT_FALSE(thread.is_likely());  // it has something to wake others for, before it leaves
-  thread.woke(now + kLater);
-  thread.leaves(now + kLater + kAtOnce);
+  woke(thread, now + kLater);
+  leaves(thread, now + kLater + kAtOnce);
   EXPECT_FALSE(thread.is_likely());
 }
 
 TEST(LeavesSoon, runs_without_wakes_teach_nothing) {
   LeavesSoon thread;
   std::uint64_t now = turns(thread, 1, LeavesSoon::kEnough, kAtOnce);
-  thread.runs(now);
-  EXPECT_EQ(thread.leaves(now + kLater), kLater);
+  leaves(thread, now + kLater);
   EXPECT_TRUE(thread.is_likely());
-}
-
-TEST(LeavesSoon, a_long_run_is_told_as_long) {
-  LeavesSoon thread;
-  thread.runs(1);
-  EXPECT_EQ(thread.leaves(std::uint64_t{1} << 40), ~std::uint32_t{0});
 }
 
 // Hands of a thread that is about to leave that core.
@@ -78,9 +76,8 @@ struct Leaving : testing::Test {
     i.os.leaves = 0;
   }
   void attend() { i.ledger.attend(1, i.os.clock); }
-  void sleeps(ThreadIndex thread, CoreIndex last, std::uint32_t ran) {
+  void sleeps(ThreadIndex thread, CoreIndex last) {
     i.place(thread, 0, last);
-    i.threads[thread].ran = ran;
     i.threads[thread].state |= kSleeping;
   }
 };
@@ -169,18 +166,12 @@ TEST_F(Leaving, a_core_that_changes_hands_is_left_to_itself) {
   EXPECT_EQ(i.queue(0), (std::vector<ThreadIndex>{0}));
 }
 
-TEST_F(Leaving, a_sleeper_of_another_core_comes_if_its_runs_are_short) {
+TEST_F(Leaving, a_sleeper_of_another_core_goes_where_it_was) {
   attend();
-  sleeps(2, 1, LeavesSoon::kShortRun - 1);
+  sleeps(2, 1);
   i.wake(2);
-  EXPECT_EQ(i.queue(0), (std::vector<ThreadIndex>{2}));
-}
-
-TEST_F(Leaving, one_with_long_runs_goes_where_it_was) {
-  attend();
-  sleeps(2, 1, LeavesSoon::kShortRun);
-  i.wake(2);
-  EXPECT_EQ(i.core(2), 1);
+  EXPECT_EQ(i.queue(0), (std::vector<ThreadIndex>{}));
+  EXPECT_EQ(i.queue(1), (std::vector<ThreadIndex>{2}));
 }
 
 TEST_F(Leaving, one_that_spins_there_has_it_at_once) {
@@ -221,6 +212,81 @@ TEST(Attending, a_queue_that_moves_does_not_hide_another_that_does_not) {
     attendance.look(i.os.clock += 1'000);
   }
   EXPECT_NE(i.owner(2), kNoThread);
+}
+
+// 0 has core 0 and goes on computing after its wakes; 1 attends core 1; the others sleep.
+struct Attended : Leaving {
+  Attendance<LocalInstanceOn<LeavingOs>::TestLedger> attendance{i.ledger, 1, i.os.clock};
+  Attended() {
+    i.os.leaves = kNoCore;
+    sleeps(2, 1);
+    sleeps(3, 1);
+  }
+};
+
+TEST_F(Attended, whom_another_wakes_is_left_to_the_attendant) {
+  i.wake(2);
+  EXPECT_EQ(i.queue(1), (std::vector<ThreadIndex>{2}));
+  EXPECT_EQ(i.owner(1), kNoThread);
+  attendance.serve();
+  EXPECT_EQ(i.core(2), 1);
+  EXPECT_EQ(i.threads[2].counters.attended, 1u);
+}
+
+TEST_F(Attended, so_is_who_finds_its_own_core_busy) {
+  sleeps(2, 0);
+  i.wake(2);
+  attendance.serve();
+  EXPECT_EQ(i.core(2), 1);
+}
+
+TEST_F(Attended, who_is_awake_gets_the_core_at_once) {
+  i.threads[2].state &= ~kSleeping;
+  i.wake(2);
+  EXPECT_EQ(i.core(2), 1);
+}
+
+TEST_F(Attended, a_second_one_comes_after_the_first) {
+  i.wake(2);
+  i.wake(3);
+  EXPECT_EQ(i.core(2), 1);
+  EXPECT_EQ(i.queue(1), (std::vector<ThreadIndex>{3}));
+}
+
+TEST_F(Attended, a_core_that_goes_idle_leaves_them_to_the_attendant) {
+  i.wake(2);
+  i.block(0);
+  EXPECT_EQ(i.owner(0), kNoThread);
+  EXPECT_EQ(i.queue(1), (std::vector<ThreadIndex>{2}));
+}
+
+TEST_F(Attended, but_not_to_one_that_has_not_looked_for_long) {
+  i.wake(2);
+  i.os.clock += 1'000'000;
+  i.block(0);
+  EXPECT_EQ(i.core(2), 0);
+}
+
+TEST_F(Attended, the_end_of_the_attendance_serves_them) {
+  i.wake(2);
+  i.ledger.end_attendance(1);
+  EXPECT_EQ(i.core(2), 1);
+}
+
+// The first three have a core each; 3 attends core 3 and 4 core 4; 5 sleeps.
+TEST(TwoAttendants, one_that_ends_leaves_who_waits_behind_a_waker_to_the_other) {
+  LocalInstanceOn<LeavingOs> i{TestMachine{1, 5}, 6};
+  for (ThreadIndex thread = 0; thread < 6; ++thread)
+    i.place(thread, 0, static_cast<CoreIndex>(thread % 5));
+  for (ThreadIndex thread : {0, 1, 2}) i.wake(thread);
+  for (CoreIndex core : {3, 4}) i.ledger.attend(core, i.os.clock);
+  i.os.leaves = 0;
+  i.wake(5);
+  EXPECT_EQ(i.queue(0), (std::vector<ThreadIndex>{5}));
+  i.ledger.end_attendance(3);
+  EXPECT_EQ(i.queue(0), (std::vector<ThreadIndex>{5}));
+  i.ledger.end_attendance(4);
+  EXPECT_TRUE(i.core(5) == 3 || i.core(5) == 4);
 }
 
 }  // namespace

@@ -54,11 +54,12 @@ class Ledger : public CoreClaims<W, Os> {
     CoreView cores = view();
     if (t_.policy->place) {
       CoreIndex core = t_.policy->place(context, record.last_core, record.policy_words, cores);
-      if (core < t_.n_cores && give(context, claim_on(core), thread)) return;
+      if (core < t_.n_cores && give_claimed(context, core, thread)) return;
     }
     CoreIndex home = t_.policy->thread_ready(context, record.last_core, record.policy_words, cores);
     if (home >= t_.n_cores) home = 0;
     home = beside_contended(home);
+    if (waits_for_attendant(context, home, thread)) return;
     if (grant_if_free(context, home, thread)) return;
     if (grant_idle(context, home, thread)) return;
     enqueue(home, thread);
@@ -153,15 +154,17 @@ class Ledger : public CoreClaims<W, Os> {
     if (take_free(core)) release(claim_on(core));
   }
 
-  // By an attendant of `core` (CoreClaims::attend), who may have been granted some core meanwhile:
-  // threads that were queued in reliance on it are served. (Another one of the same core says again
-  // at its next look that it is there.)
+  // By an attendant of `core` (CoreClaims::attend): whether somebody is to have that from it.
+  bool is_called(CoreIndex core) const { return length(core) != 0 && is_free(core); }
+
+  // By an attendant of `core`, who may have been granted some core meanwhile: threads that were
+  // queued in reliance on it are served, unless another one can. (Another one of the same core says
+  // again at its next look that it is there.)
   void end_attendance(CoreIndex core) {
-    CoreSlot<W>& slot = t_.cores[core];
-    slot.attended_ns.store(0, std::memory_order_relaxed);
+    t_.cores[core].attended_ns.store(0, std::memory_order_relaxed);
     W::fence();  // [attend-1] nobody attends before the look at queues
-    bool is_free = slot.owner.load(std::memory_order_relaxed) == 0;
-    if (is_free && first_queue().core != kNoCore && take_free(core)) release(claim_on(core));
+    if (first_queue().core == kNoCore) return;
+    if (length(core) != 0 || attended_beside(core, os_.now()) == kNoCore) serve_idle(core);
   }
 
   // By a thread: RUNNING -> `next`; returns the core that it must now release, none if it had none
@@ -276,6 +279,7 @@ class Ledger : public CoreClaims<W, Os> {
 
  private:
   using Claims::announce_queued;
+  using Claims::attended_beside;
   using Claims::claim;
   using Claims::claim_idle;
   using Claims::claim_on;
@@ -283,8 +287,9 @@ class Ledger : public CoreClaims<W, Os> {
   using Claims::context_now;
   using Claims::enqueue;
   using Claims::from_neighbours;
-  using Claims::is_any_attended;
+  using Claims::is_attended;
   using Claims::is_contended;
+  using Claims::is_free;
   using Claims::kContendedAge;
   using Claims::length;
   using Claims::lock;
@@ -321,26 +326,41 @@ class Ledger : public CoreClaims<W, Os> {
   }
 
   // A thread whose waker is about to leave its core waits for that, if on some idle core somebody
-  // looks after those who wait for longer [attend-1]. From another core it comes only if it sleeps,
-  // so that it has to be woken anyway, and has nothing to lose: its runs are short.
-  static bool was_short(const Record& record) {
-    return record.ran.load(std::memory_order_relaxed) < LeavesSoon::kShortRun;
-  }
+  // looks after those who wait for longer [attend-1].
   bool waits_behind_waker(const PolicyContext& context, ThreadIndex thread) {
     if constexpr (requires { os_.core_about_to_leave(); }) {
       CoreIndex core = os_.core_about_to_leave();
-      if (core == kNoCore || length(core) != 0 || is_contended(core)) return false;
-      Record& record = t_.threads[thread];
-      bool sleeps = record.state.load(std::memory_order_relaxed) & (kSleeping | kAwake);
-      if (record.last_core != core && !(sleeps && was_short(record))) return false;
-      if (!is_any_attended(core, context.now)) return false;
-      ++record.counters.behind;
-      enqueue(core, thread);
-      W::fence();  // [attend-1] the queue entry before the look at attendants
-      if (!is_any_attended(core, context.now)) serve_idle(core);
+      if (core == kNoCore || t_.threads[thread].last_core != core) return false;
+      if (length(core) != 0 || is_contended(core)) return false;
+      CoreIndex attended = attended_beside(core, context.now);
+      if (attended == kNoCore) return false;
+      ++t_.threads[thread].counters.behind;
+      rely_on_attendant(attended, core, thread);
       return true;
     }
     return false;
+  }
+
+  // A thread that sleeps is woken by whoever attends the idle core that it is to have: he need not
+  // be interrupted for that as another CPU would be, and the waker goes on at once [attend-1].
+  bool waits_for_attendant(const PolicyContext& context, CoreIndex home, ThreadIndex thread) {
+    if (!(t_.threads[thread].state.load(std::memory_order_relaxed) & kSleeping)) return false;
+    CoreIndex core = home;
+    if (!is_attended(home, context.now)) {
+      if (is_free(home)) return false;
+      core = attended_beside(home, context.now);
+    }
+    if (core == kNoCore || length(core) != 0) return false;
+    ++t_.threads[thread].counters.attended;
+    rely_on_attendant(core, core, thread);
+    return true;
+  }
+
+  // Queues the thread on `core` for as long as that of the attendant is free.
+  void rely_on_attendant(CoreIndex attended, CoreIndex core, ThreadIndex thread) {
+    enqueue(core, thread);
+    W::fence();  // [attend-1] the queue entry before the look at attendants
+    if (!is_attended(attended, os_.now())) serve_idle(core);
   }
 
   // Takes a core from whoever has it, killed or stopped perhaps between its owner word and its bit.
@@ -398,10 +418,16 @@ class Ledger : public CoreClaims<W, Os> {
       // [idle-1] the free core before the look at queues; [contended-1] and at whether it is still
       // set aside.
       W::fence();
-      if (aside ? is_contended(core) : !any_queued()) return;
+      if (aside ? is_contended(core) : !any_unattended(context.now)) return;
       // Somebody queued while we went idle. Whoever wins the core serves the queue.
       if (!take_free(core)) return;
     }
+  }
+
+  // Whether some queue may have threads that nobody serves at once.
+  bool any_unattended(Nanoseconds now) const {
+    return next_bit(t_.queued, CoreIndex{0}, t_.n_cores,
+                    [&](CoreIndex core) { return !is_attended(core, now); }) != kNoCore;
   }
 
   // By whoever has queued a thread, after announce_queued: a core may have gone idle without having
@@ -541,12 +567,22 @@ class Ledger : public CoreClaims<W, Os> {
   }
 
   bool grant_if_free(const PolicyContext& context, CoreIndex core, ThreadIndex thread) {
-    return claim(core) && give(context, claim_on(core), thread);
+    return claim(core) && give_claimed(context, core, thread);
   }
 
   bool grant_idle(const PolicyContext& context, CoreIndex home, ThreadIndex thread) {
     CoreIndex core = claim_idle(home);
-    return core != kNoCore && give(context, claim_on(core), thread);
+    return core != kNoCore && give_claimed(context, core, thread);
+  }
+
+  // By who has claimed the core: it is the thread's, after those that are queued there in reliance
+  // on its attendant.
+  bool give_claimed(const PolicyContext& context, CoreIndex core, ThreadIndex thread) {
+    if (length(core) == 0) return give(context, claim_on(core), thread);
+    enqueue(core, thread);
+    release(claim_on(core));
+    serve_idle(core);
+    return true;
   }
 
   // By who leaves the core: `thread`, READY in his hands, gets it or, if it is his no more,

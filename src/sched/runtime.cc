@@ -401,11 +401,6 @@ void thread_detach() {
   os::set_affinity(0, &instance_mask, sizeof instance_mask);
 }
 
-// It leaves its core, to wait.
-static void note_run() {
-  self.record->ran.store(self.leaves_soon.leaves(ticks()), std::memory_order_relaxed);
-}
-
 static Park park(const Deadline* deadline, bool interruptible, OutsideWord* outside, bool ended) {
   ThreadRecord<RealWorld>& record = *self.record;
   self.parked = true;
@@ -421,7 +416,7 @@ static Park park(const Deadline* deadline, bool interruptible, OutsideWord* outs
       return Park::woken;
     }
     note_left(trace::Kind::blocked, block == Block::release ? held.core : kNoCore);
-    note_run();
+    self.leaves_soon.leaves(ticks);
     if (block == Block::release) ledger.release(held, ended);
   }
   if (interruptible) let_nudge_pass();
@@ -445,7 +440,7 @@ void unpark(ThreadIndex thread) {
   Critical critical;
   if (!roost::unpark(segment.threads[thread], os_slot.get().self())) return;
   ledger_slot.get().make_ready(thread);
-  self.leaves_soon.woke(ticks());
+  self.leaves_soon.woke(ticks);
 }
 
 bool yield_core(const WaitWords* wait) {
@@ -516,7 +511,7 @@ void enter_external() {
     RuntimeLedger& ledger = ledger_slot.get();
     Held held = ledger.leave_core(self.index, State::external);
     note_left(trace::Kind::in_kernel, held.core);
-    note_run();
+    self.leaves_soon.leaves(ticks);
     if (held.core != kNoCore) {
       ledger.release(held);
       loosen_if_idle(held.core);

@@ -46,6 +46,18 @@ class ThreadSearch : public ReadyQueues<W, Os> {
   static constexpr Nanoseconds kContendedAge = 4'000'000;
   bool is_contended(CoreIndex core) const { return has_bit(t_.contended, core); }
 
+  bool is_free(CoreIndex core) const {
+    return t_.cores[core].owner.load(std::memory_order_seq_cst) == 0 && !is_contended(core);
+  }
+
+  // Whether somebody spins on that idle core and will look for READY threads. Who has not looked
+  // for so long is stopped, killed, or kept from its CPU.
+  static constexpr Nanoseconds kLookedLately = 20'000;
+  bool is_attended(CoreIndex core, Nanoseconds now) const {
+    Nanoseconds looked = t_.cores[core].attended_ns.load(std::memory_order_relaxed);
+    return looked != 0 && now < looked + kLookedLately && is_free(core);
+  }
+
   // A search for a thread to run.
   struct Search {
     CoreIndex core;                     // that will run it
@@ -196,10 +208,11 @@ class ThreadSearch : public ReadyQueues<W, Os> {
     return t_.policy->core_free(context, core, from, t_.cores[core].policy_words, view);
   }
 
+  // From the queues of other cores, but those whose attendants serve them.
   ThreadIndex steal(const PolicyContext& context, Search& search) {
     ThreadIndex thread = kNoThread;
     queue_beside(search.core, [&](CoreIndex from) {
-      thread = take_from(context, search, from);
+      if (!is_attended(from, context.now)) thread = take_from(context, search, from);
       return thread != kNoThread;
     });
     return thread;

@@ -45,6 +45,7 @@ struct ThreadCounters {
   std::uint32_t awake;       // grants for which the thread waited without sleeping
   std::uint32_t beside;      // returns from the kernel after which it went on without a core
   std::uint32_t behind;      // wake-ups after which it waited for the core of its waker
+  std::uint32_t attended;    // wake-ups left to a thread that spun on the idle core
 };
 struct Counter {
   const char* name;
@@ -56,7 +57,7 @@ inline constexpr Counter kCounterList[] = {
     {"yields", &ThreadCounters::yields},   {"migrations", &ThreadCounters::migrations},
     {"rescues", &ThreadCounters::rescues}, {"shares", &ThreadCounters::shares},
     {"awake", &ThreadCounters::awake},     {"beside", &ThreadCounters::beside},
-    {"behind", &ThreadCounters::behind}};
+    {"behind", &ThreadCounters::behind},   {"attended", &ThreadCounters::attended}};
 inline constexpr int kCounters = sizeof kCounterList / sizeof *kCounterList;
 
 template <class W>
@@ -69,8 +70,6 @@ struct alignas(kCoreStride) ThreadRecord {
   ProcessIndex process;                                   // owner
   CoreIndex last_core;                                    // preferred core; on which it last ran
   CoreIndex pinned_to;  // core to which its kernel affinity is set, kNoCore if none
-  typename W::template atomic<std::uint32_t>
-      ran;  // for how long it last ran, in ticks (base/ticks.h), 2^32 - 1 at most
   // Whether it got its core before threads of that core's own queue, for which it is their turn
   // next.
   typename W::template atomic<std::uint32_t> guest;

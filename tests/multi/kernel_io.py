@@ -44,3 +44,14 @@ def test_a_pipeline_of_processes_passes_its_bytes_on(world: World, pipelines: in
     require(outcome.stdout == expected, f"the pipelines printed {outcome.stdout!r}")
     require_success(outcome, "the pipeline")
     world.require_gone(instance)
+
+
+def test_polls_for_what_another_thread_takes_let_that_come(world: World):
+    """Who finds the same there again yields; else it would poll thousands of times."""
+    instance = world.roost.new_instance("polls")
+    command = world.program("poll_for_another", "200")
+    outcome = world.run(command, instance, *ONE_CORE)
+    require_no_rescue(outcome, "poll_for_another")
+    polls = int(outcome.stdout.split()[0])
+    require(polls <= 5_000, f"{polls} polls for 200 bytes")
+    return f"{polls} polls for 200 bytes"
