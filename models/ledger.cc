@@ -345,7 +345,7 @@ int main() {
   check.holds<Lives>("whole lives of three threads on two cores:", 300000);
   // [idle-1], both sides, and once more for who yields: a free core and a READY thread miss each
   // other.
-  const char *ledger = "sched/ledger.h", *queues = "sched/ready_queues.h";
+  const char *ledger = "sched/core_grants.h", *queues = "sched/ready_queues.h";
   check.fails_without<ReadyAgainstRelease>({Take::fence, ledger, "serve_idle"},
                                            rl::test_result_user_assert_failed, 300000);
   check.fails_without<ReadyAgainstRelease>({Take::fence, ledger, "release_after"},

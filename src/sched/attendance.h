@@ -7,7 +7,7 @@
 namespace roost {
 
 // Attends `core` while it lives: threads that wait behind their wakers
-// (Ledger::waits_behind_waker) rely on somebody who sees that a waker does not leave its core.
+// (CoreGrants::waits_behind_waker) rely on somebody who sees that a waker does not leave its core.
 template <class Ledger>
 class Attendance {
  public:
