@@ -65,6 +65,7 @@ struct Instance {
       for (std::uint64_t& word : cores[core].ready_processes) word = 0;
       cores[core].policy_shared.store(0, std::memory_order_relaxed);
       cores[core].attended_ns.store(0, std::memory_order_relaxed);
+      cores[core].late_until_ns.store(0, std::memory_order_relaxed);
       words[core]($) = 0;
       queue[core]($) = 0;
       work[core]($) = 0;

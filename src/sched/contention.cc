@@ -154,6 +154,7 @@ void end_window(Segment& s, Nanoseconds now) {
     cores[core].late_us = late;
     cores[core].late_permille = static_cast<std::uint32_t>(std::min<std::uint64_t>(permille, 1000));
     bool late_again = permille >= kLatePermille;
+    if (late_again) runtime_ledger().note_late(core, now);
     cores[core].late_windows = late_again ? cores[core].late_windows + 1 : 0;
     seen.late_ns = seen.seen_ns = 0;
     seen.shared = false;

@@ -15,7 +15,16 @@ class CoreClaims : public ThreadSearch<W, Os> {
   // By a thread that has left `core` idle and spins there: it looks for threads that have been
   // READY for too long, and says so at each look, until `Ledger::end_attendance`.
   void attend(CoreIndex core, Nanoseconds now) {
-    t_.cores[core].attended_ns.store(now, std::memory_order_relaxed);
+    CoreSlot<W>& slot = t_.cores[core];
+    if (now < slot.late_until_ns.load(std::memory_order_relaxed)) return;
+    slot.attended_ns.store(now, std::memory_order_relaxed);
+  }
+
+  // The kernel has kept a thread from the CPU of `core`: for a while nobody relies on whoever
+  // attends that.
+  void note_late(CoreIndex core, Nanoseconds now) {
+    constexpr Nanoseconds kRemembered = 100'000'000;
+    t_.cores[core].late_until_ns.store(now + kRemembered, std::memory_order_relaxed);
   }
 
  protected:

@@ -55,6 +55,17 @@ class IsTaken {
   int own_ = 0;
 };
 
+// Since `since` the CPU of `core` was kept by others (or the thread stopped) while the core had a
+// thread that could run, or one spun there.
+void note_late(CoreIndex core, Nanoseconds since, Nanoseconds now) {
+  constexpr Nanoseconds kNoticed = 200'000, kLong = 700'000, kMost = 20'000'000;
+  if (__builtin_expect(now - since < kNoticed, 1)) return;
+  runtime_ledger().note_late(core, now);
+  if (now - since < kLong) return;
+  runtime_segment().header->late_us[core].fetch_add(
+      static_cast<std::uint32_t>(std::min(now - since, kMost) / 1000), std::memory_order_relaxed);
+}
+
 // Nobody needs the core this thread has just left: spins there for as long as a wake-up across
 // cores costs, since whoever wakes it then need not pay that (NEST section 3.2; competitive
 // spinning). Stops as soon as the core has another thread or, if the policy says so, its sibling
@@ -70,25 +81,20 @@ void spin_on_idle_core() {
            is_taken(core) || (spin_ends_with_sibling && sibling_runs(own));
   };
   if (is_over()) return;
-  Nanoseconds began = os::now(), end = began + idle_spin;
+  Nanoseconds began = os::now(), end = began + idle_spin, looked = began;
   Attendance attendance(runtime_ledger(), own, began);
   for (unsigned i = 1; !is_over(); ++i) {
     cpu_pause();
     attendance.serve();
     if (i % 32 != 0) continue;
     Nanoseconds now = os::now();
+    note_late(own, looked, now);
     if (now >= end) return;
-    attendance.look(now);
+    attendance.look(looked = now);
   }
-}
-
-// A thread that wakes on a core it was granted long before was kept from it by others (or stopped).
-void note_lateness(const ThreadRecord<RealWorld>& record, CoreIndex core) {
-  constexpr Nanoseconds kLong = 700'000, kMost = 20'000'000;
-  Nanoseconds late = os::now() - record.granted_ns;
-  if (__builtin_expect(late < kLong, 1)) return;
-  runtime_segment().header->late_us[core].fetch_add(
-      static_cast<std::uint32_t>(std::min(late, kMost) / 1000), std::memory_order_relaxed);
+  // Granted its core while it was kept from looking.
+  constexpr Nanoseconds kNoLook = 5'000;
+  if (record.granted_ns > looked + kNoLook) note_late(own, record.granted_ns, os::now());
 }
 
 // Threads that hand a core to one another every few microseconds can keep all other scheduling
@@ -193,7 +199,7 @@ Park wait_for_grant(const Deadline* deadline, bool interruptible, OutsideWord* o
     std::uint32_t word = announce_sleep(record);
     if (state_of(word) == State::running) {
       if (has_waited) {
-        note_lateness(record, core_of(word));
+        note_late(core_of(word), record.granted_ns, os::now());
         leave_kernel_a_moment();
       }
       break;

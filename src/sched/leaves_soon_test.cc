@@ -267,6 +267,21 @@ TEST_F(Attended, but_not_to_one_that_has_not_looked_for_long) {
   EXPECT_EQ(i.core(2), 0);
 }
 
+TEST_F(Attended, nor_to_one_whose_cpu_was_kept_from_it_of_late) {
+  i.ledger.note_late(1, i.os.clock);
+  i.ledger.end_attendance(1);
+  attendance.look(i.os.clock += 1'000);
+  i.wake(2);
+  EXPECT_EQ(i.core(2), 1);
+}
+
+TEST_F(Attended, which_is_forgiven_in_time) {
+  i.ledger.note_late(1, i.os.clock);
+  attendance.look(i.os.clock += 1'000'000'000);
+  i.wake(2);
+  EXPECT_EQ(i.queue(1), (std::vector<ThreadIndex>{2}));
+}
+
 TEST_F(Attended, the_end_of_the_attendance_serves_them) {
   i.wake(2);
   i.ledger.end_attendance(1);

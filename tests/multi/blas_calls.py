@@ -89,16 +89,23 @@ def test_calls_are_made_of_fewer_pieces_with_the_same_results(world: World, case
     build, routine = case.split()
     callers, width, calls = 2, 8, 40
 
-    def products(*options: str) -> tuple[bytes, int]:
+    def products(*options: str, **env: str) -> tuple[bytes, int]:
         return in_fewer_pieces(world, build, "blas_products", routine, callers, width, calls,
-                               options=options, calls=callers * calls)
+                               options=options, calls=callers * calls, env=env)
 
-    kept, none = products("--blas", "keep")
-    require(none == 0, f"{none} calls were made of fewer pieces in spite of --blas keep")
-    results, fewer = products()
-    require(results == kept, "the results differ")
+    def in_both_ways(**env: str) -> int:
+        kept, none = products("--blas", "keep", **env)
+        require(none == 0, f"{none} calls were made of fewer pieces in spite of --blas keep")
+        results, fewer = products(**env)
+        require(results == kept, "the results differ")
+        return fewer
+
+    if fewer := in_both_ways():
+        return f"{fewer} of 80 calls"
+    # With the kernels of Haswell and Zen some of these products have other last bits then.
+    fewer = in_both_ways(OPENBLAS_CORETYPE="NEHALEM")
     require(fewer > 0, "no call was made of fewer pieces")
-    return f"{fewer} of 80 calls"
+    return f"{fewer} of 80 calls, with older kernels"
 
 
 PROCESSORS = ("host", "HASWELL", "NEHALEM")  # of OpenBLAS: kernels with other edges
