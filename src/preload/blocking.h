@@ -109,7 +109,7 @@ template <class Waits, class Call>
 auto call_or_wait(int fd, const Waits& waits, const Call& call, bool sending = false,
                   const char* name = __builtin_FUNCTION()) {
   if (!can_park()) return undisturbed(call);
-  self.polled_ready = false;
+  self.polled = kNoDescriptor;
   if (waits()) return wait_on(fd, call, name);
   auto result = undisturbed(call);
   check_core(fd, sending);

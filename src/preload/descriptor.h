@@ -37,8 +37,11 @@ Kind learn_kind(int fd);
 // In a descriptor's byte: its kind, and above it how many calls in a row have waited.
 inline constexpr unsigned kKindBits = 3;
 
+// In Self::polled: none.
+inline constexpr int kNoDescriptor = -1;
+
 inline std::uint8_t remembered(int fd) {
-  self.polled_ready = false;
+  self.polled = kNoDescriptor;
   if (static_cast<unsigned>(fd) >= kRememberedDescriptors)
     return static_cast<std::uint8_t>(Kind::other);
   return descriptor_kinds[fd].load(std::memory_order_relaxed);

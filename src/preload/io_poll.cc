@@ -84,20 +84,6 @@ long attempt_poll(pollfd* fds, nfds_t count, const sigset_t* mask) {
                                  os::arg(&at_once), os::arg(mask), kMaskBytes));
 }
 
-// After a poll that found something ready. A thread that does so again and has called nothing on a
-// descriptor meanwhile waits for another to take what is there (Python's multiprocessing.Pool keeps
-// a thread so). That one may be READY, or on its way out of the kernel, on this very CPU.
-void let_others_take() {
-  if (!self.polled_ready) {
-    self.polled_ready = true;
-    return;
-  }
-  without_core([] {
-    os::yield();
-    return 0;
-  });
-}
-
 // A thread whose polls have waited many times in a row is likely to wait again.
 // One with a signal mask is about the thread that makes it.
 template <class Attempt, class Call>
@@ -108,7 +94,6 @@ int poll_or_wait(const sigset_t* mask, const Attempt& attempt, const Call& call)
     long result = undisturbed(attempt);
     if (result != kWouldWait) {
       self.polls_waited = 0;
-      if (result > 0) let_others_take();
       return static_cast<int>(as_libc(result));
     }
   }
@@ -122,6 +107,32 @@ int poll_or_wait(const sigset_t* mask, const Attempt& attempt, const Call& call)
   return result;
 }
 
+int first_ready(const pollfd* fds, nfds_t count) {
+  for (nfds_t i = 0; i < count; ++i)
+    if (fds[i].revents) return fds[i].fd;
+  return kNoDescriptor;
+}
+
+// Passes on how many descriptors a poll has `found` ready, of which `first` is one. A thread that
+// finds the same one again and has called nothing on a descriptor meanwhile waits for another to
+// take what is there (Python's multiprocessing.Pool keeps a thread so). That one may be READY, or
+// on its way out of the kernel, on this very CPU. If it does not come it is asked less often.
+int let_others_take(int found, int first) {
+  if (found <= 0 || !can_park()) return found;
+  if (first != self.polled) {
+    self.polled = first;
+    self.polls_alike = 0;
+    return found;
+  }
+  unsigned alike = ++self.polls_alike;
+  if ((alike & (alike - 1)) != 0 && alike % 32 != 0) return found;
+  without_core([] {
+    os::yield();
+    return 0;
+  });
+  return found;
+}
+
 }  // namespace
 
 ROOST_EXPORT int poll(pollfd* fds, nfds_t count, int timeout) {
@@ -131,8 +142,9 @@ ROOST_EXPORT int poll(pollfd* fds, nfds_t count, int timeout) {
     note_look(events == 0);
     return events;
   }
-  return poll_or_wait(
+  int found = poll_or_wait(
       nullptr, [&] { return attempt_poll(fds, count, nullptr); }, call);
+  return let_others_take(found, first_ready(fds, count));
 }
 ROOST_ALSO(int, __poll, poll, pollfd*, nfds_t, int);
 ROOST_FOR_LIBC(int, poll, (pollfd * fds, nfds_t count, int timeout), (fds, count, timeout))
@@ -146,8 +158,9 @@ ROOST_EXPORT int ppoll(pollfd* fds, nfds_t count, const timespec* timeout, const
   const sigset_t* mask = wait_mask(asked, copy);
   auto call = [&] { return real_ppoll(fds, count, timeout, mask); };
   if (!asks_to_wait(timeout)) return undisturbed(call);
-  return poll_or_wait(
+  int found = poll_or_wait(
       mask, [&] { return attempt_poll(fds, count, mask); }, call);
+  return let_others_take(found, first_ready(fds, count));
 }
 ROOST_EXPORT int __ppoll_chk(pollfd* fds, nfds_t count, const timespec* timeout,
                              const sigset_t* mask, size_t room) {

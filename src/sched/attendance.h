@@ -16,6 +16,7 @@ class Attendance {
     ledger.attend(core, now);
   }
   ~Attendance() {
+    self.attends = core_;  // a jump between handlers may have ended it
     abandon(ledger_);
     self.attends = before_;
   }

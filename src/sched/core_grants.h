@@ -35,6 +35,7 @@ class CoreGrants : public CoreClaims<W, Os> {
     if (leave_out(record, os_.self()) || waits_behind_waker(context, thread)) return;
     CoreView cores = view();
     if (t_.policy->place) {
+      if (waits_for_attendant(context, record.last_core, thread)) return;
       CoreIndex core = t_.policy->place(context, record.last_core, record.policy_words, cores);
       if (core < t_.n_cores && give_claimed(context, core, thread)) return;
     }
@@ -238,8 +239,10 @@ class CoreGrants : public CoreClaims<W, Os> {
   // Queues the thread on `core` for as long as that of the attendant is free.
   void rely_on_attendant(CoreIndex attended, CoreIndex core, ThreadIndex thread) {
     enqueue(core, thread);
-    W::fence();  // [attend-1] the queue entry before the look at attendants
-    if (!is_attended(attended, os_.now())) serve_idle(core);
+    W::fence();                       // [attend-1] the queue entry before the look at attendants
+    bool crowded = length(core) > 1;  // another one has come at the same moment
+    if (crowded || !is_attended(attended, os_.now())) serve_idle(core);
+    if (crowded) serve_idle(core);
   }
 
   // `home`, or a core of its node, else any, that is not set aside. There always is one.

@@ -45,7 +45,8 @@ struct Self {
   std::uint16_t hand_offs = 0;     // grants waited for, counted round (leave_kernel_a_moment)
   CoreIndex place = kNoCore;       // on whose CPU it has to run, as far as it knows
   std::uint8_t polls_waited = 0;   // of poll and its kind in a row
-  bool polled_ready = false;       // one has found something, and no descriptor was used since
+  int polled = -1;                 // by the last one, found ready; none if it was used since
+  std::uint8_t polls_alike = 0;    // that found the same one, counted round
   const char* waits_in = nullptr;  // what it is about to wait for, for a trace
   pthread_mutex_t* last_locked = nullptr;  // by pthread_mutex_lock(); it may be gone
   const void* give_way = nullptr;  // a mutex this thread may not take again before those who wait
