@@ -125,7 +125,7 @@ int let_others_take(int found, int first) {
     return found;
   }
   unsigned alike = ++self.polls_alike;
-  if ((alike & (alike - 1)) != 0 && alike % 32 != 0) return found;
+  if (alike > 16 && alike % 32 != 0) return found;
   without_core([] {
     os::yield();
     return 0;
