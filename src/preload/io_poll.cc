@@ -8,6 +8,8 @@
 #include <sys/epoll.h>
 #include <sys/select.h>
 
+#include <algorithm>
+
 #include "preload/blocking.h"
 #include "preload/trap_signals.h"
 
@@ -107,18 +109,15 @@ int poll_or_wait(const sigset_t* mask, const Attempt& attempt, const Call& call)
   return result;
 }
 
-int first_ready(const pollfd* fds, nfds_t count) {
-  for (nfds_t i = 0; i < count; ++i)
-    if (fds[i].revents) return fds[i].fd;
-  return kNoDescriptor;
-}
-
-// Passes on how many descriptors a poll has `found` ready, of which `first` is one. A thread that
-// finds the same one again and has called nothing on a descriptor meanwhile waits for another to
-// take what is there (Python's multiprocessing.Pool keeps a thread so). That one may be READY, or
-// on its way out of the kernel, on this very CPU. If it does not come it is asked less often.
-int let_others_take(int found, int first) {
+// Passes on how many descriptors a poll has `found` ready. A thread that finds the same one again
+// and has called nothing on a descriptor meanwhile waits for another to take what is there
+// (Python's multiprocessing.Pool keeps a thread so). That one may be READY, or on its way out of
+// the kernel, on this very CPU. If it does not come it is asked less often.
+int let_others_take(int found, const pollfd* fds, nfds_t count) {
   if (found <= 0 || !can_park()) return found;
+  const pollfd* end = fds + count;
+  const pollfd* ready = std::find_if(fds, end, [](const pollfd& fd) { return fd.revents != 0; });
+  int first = ready == end ? kNoDescriptor : ready->fd;
   if (first != self.polled) {
     self.polled = first;
     self.polls_alike = 0;
@@ -144,7 +143,7 @@ ROOST_EXPORT int poll(pollfd* fds, nfds_t count, int timeout) {
   }
   int found = poll_or_wait(
       nullptr, [&] { return attempt_poll(fds, count, nullptr); }, call);
-  return let_others_take(found, first_ready(fds, count));
+  return let_others_take(found, fds, count);
 }
 ROOST_ALSO(int, __poll, poll, pollfd*, nfds_t, int);
 ROOST_FOR_LIBC(int, poll, (pollfd * fds, nfds_t count, int timeout), (fds, count, timeout))
@@ -160,7 +159,7 @@ ROOST_EXPORT int ppoll(pollfd* fds, nfds_t count, const timespec* timeout, const
   if (!asks_to_wait(timeout)) return undisturbed(call);
   int found = poll_or_wait(
       mask, [&] { return attempt_poll(fds, count, mask); }, call);
-  return let_others_take(found, first_ready(fds, count));
+  return let_others_take(found, fds, count);
 }
 ROOST_EXPORT int __ppoll_chk(pollfd* fds, nfds_t count, const timespec* timeout,
                              const sigset_t* mask, size_t room) {
