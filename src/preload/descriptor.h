@@ -34,12 +34,13 @@ extern constinit std::atomic<std::uint8_t> descriptor_kinds[kRememberedDescripto
 // Asks the kernel (two calls), and remembers.
 Kind learn_kind(int fd);
 
-// In a descriptor's byte: its kind, and above it how many calls in a row have waited.
-inline constexpr unsigned kKindBits = 3;
-
 // In Self::polled: none.
 inline constexpr int kNoDescriptor = -1;
 
+// In a descriptor's byte: its kind, and above it how many calls in a row have waited.
+inline constexpr unsigned kKindBits = 3;
+
+// For a call on the descriptor, which ends a row of polls.
 inline std::uint8_t remembered(int fd) {
   self.polled = kNoDescriptor;
   if (static_cast<unsigned>(fd) >= kRememberedDescriptors)

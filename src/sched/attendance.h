@@ -6,8 +6,9 @@
 
 namespace roost {
 
-// Attends `core` while it lives: threads that wait behind their wakers
-// (CoreGrants::waits_behind_waker) rely on somebody who sees that a waker does not leave its core.
+// Attends `core` while it lives. Sleepers that are to have it rely on that
+// (CoreGrants::waits_for_attendant), and so do threads that wait behind their wakers
+// (waits_behind_waker): somebody has to see that a waker does not leave its core.
 template <class Ledger>
 class Attendance {
  public:

@@ -111,8 +111,9 @@ struct alignas(kCoreStride) CoreSlot {
   // Line 3: the places beside it (sched/beside.h).
   typename W::template atomic<std::uint64_t> beside[kPlacesBeside];
   // Line 4: when a thread that spins there while it is idle last looked for READY threads; 0:
-  // nobody does, or its CPU has been kept from threads of ours of late: until then.
+  // nobody does, or nobody may rely on it.
   alignas(kCacheLine) typename W::template atomic<std::uint64_t> attended_ns;
+  // Until then nobody may: the kernel has kept threads from its CPU of late.
   typename W::template atomic<std::uint64_t> late_until_ns;
 
   // By whoever has the core.
