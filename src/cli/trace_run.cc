@@ -123,7 +123,10 @@ bool Recording::write(const std::vector<std::string>& command, int child) const 
   for (const ThreadTrace& thread : rings.threads) facts.lost += thread.lost;
   if (rings.threads.empty()) warn("nothing was recorded: no thread of the command was managed");
   if (facts.without_room)
-    warn("{} threads were not recorded: /dev/shm had no room left", facts.without_room);
+    warn(
+        "{} threads were not recorded: there was no room for their rings, which leave half of "
+        "/dev/shm free; with fewer --trace-events they are smaller",
+        facts.without_room);
   if (facts.lost) {
     warn(
         "the trace has the last {} events of each thread; {} earlier ones are not in it "

@@ -4,7 +4,9 @@
 #include <errno.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/vfs.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "base/text.h"
@@ -22,8 +24,6 @@ constinit char folder[256] = {};
 constinit char instance[kInstanceBytes] = {};
 constinit std::uint64_t ring_events = 0;
 constinit thread_local void* own_file = nullptr;
-
-std::uint64_t own_bytes() { return ring_file_bytes(own_ring.size()); }
 
 // A write beyond the program's own limit would end it.
 bool may_write(std::uint64_t bytes) {
@@ -50,15 +50,42 @@ bool allocate(int fd, std::uint64_t bytes) {
   return result == 0;
 }
 
+// Rings leave half of the file system free: its pages are memory that others need.
+bool is_room(int fd, std::uint64_t bytes) {
+  struct statfs of_files = {};
+  if (os::raw_syscall(SYS_fstatfs, fd, os::arg(&of_files)) != 0) return false;
+  std::uint64_t block = static_cast<std::uint64_t>(of_files.f_bsize);
+  return bytes / block + of_files.f_blocks / 2 < of_files.f_bavail;
+}
+
 // All of its pages, now: one that is missing later would kill the program where it writes. A file
 // that cannot have them stays empty, and read-only.
 void* map_file(int fd, std::uint64_t bytes) {
-  if (!may_write(bytes) || !allocate(fd, bytes)) {
+  if (!may_write(bytes) || !is_room(fd, bytes) || !allocate(fd, bytes)) {
     os::raw_syscall(SYS_ftruncate, fd, 0);
     os::raw_syscall(SYS_fchmod, fd, 0400);
     return nullptr;
   }
   return os::map_memory(bytes, MAP_SHARED, fd);
+}
+
+// Up to the end of the last page that was written to.
+std::uint64_t used_bytes(const Ring<RealWorld>& ring) {
+  std::uint64_t slots = std::min(ring.written(), ring.size());
+  return (ring_file_bytes(slots) + kHeaderBytes - 1) / kHeaderBytes * kHeaderBytes;
+}
+
+// Gives pages that nobody wrote to back, unless `shared`: somebody else goes on writing.
+void leave_ring(bool shared) {
+  if (!own_ring) return;
+  Ring<RealWorld> ring = own_ring;
+  own_ring = {};  // a signal handler may come here
+  std::uint64_t whole = ring_file_bytes(ring.size()), used = used_bytes(ring);
+  if (!shared && used < whole)
+    os::raw_syscall(SYS_madvise, os::arg(static_cast<char*>(own_file) + used),
+                    static_cast<long>(whole - used), MADV_REMOVE);
+  os::unmap_memory(own_file, whole);
+  own_file = nullptr;
 }
 
 void fill_header(RingHeader& header, int pid, int tid) {
@@ -107,14 +134,8 @@ void thread_begins() {
   own_ring = ring_in(file, ring_events);
 }
 
-void thread_ends() {
-  if (!own_ring) return;
-  std::uint64_t bytes = own_bytes();
-  own_ring = {};  // a signal handler may come here
-  os::unmap_memory(own_file, bytes);
-  own_file = nullptr;
-}
+void thread_ends() { leave_ring(false); }
 
-void after_fork() { thread_ends(); }
+void after_fork() { leave_ring(true); }
 
 }  // namespace roost::trace

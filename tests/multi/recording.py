@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+import sys
 from collections import defaultdict
 from pathlib import Path
 
@@ -164,6 +165,30 @@ def test_events_that_were_overwritten_are_counted(world: World):
     trace = Trace(path)
     require_apart(trace)
     require_nested(trace)
+
+
+# Says how many bytes of /dev/shm the rings of this recording have, after 100 threads of its own.
+MANY_SHORT_THREADS = """
+import os, re, threading
+for _ in range(100):
+    thread = threading.Thread(target=int)
+    thread.start()
+    thread.join()
+folder = re.search(r"/dev/shm/roost[.]trace[^/]*", open("/proc/self/maps").read())[0]
+print(sum(ring.stat().st_blocks * 512 for ring in os.scandir(folder)))
+"""
+
+
+def test_threads_that_have_ended_keep_only_what_they_wrote(world: World):
+    instance = world.roost.new_instance("trace")
+    path = world.directory / "trace.json"
+    outcome = world.run([sys.executable, "-c", MANY_SHORT_THREADS], instance, "--trace", str(path))
+    require_success(outcome, "python")
+    occupied = int(outcome.stdout)
+    require(0 < occupied < 10 << 20, f"{occupied} bytes for 100 threads that have ended")
+    threads = {one["args"]["tid"] for one in Trace(path).named("thread")}
+    require(len(threads) > 100, f"{len(threads)} threads are in the trace")
+    return f"{occupied >> 10} KiB"
 
 
 def test_a_recorded_command_ends_as_it_would(world: World):
