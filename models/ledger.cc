@@ -118,6 +118,25 @@ struct LeftToAttendant : rl::test_suite<LeftToAttendant, 3> {
   void after() { i.check(); }
 };
 
+// A thread that was just woken is left at its busy core by one that goes idle and attends its own,
+// and then goes to sleep or is woken itself, while the busy core comes free or does not [attend-1].
+struct LeftAtItsCore : rl::test_suite<LeftAtItsCore, 3> {
+  Instance i;
+  void before() {
+    i.start_running(0, 0);
+    i.start_running(1, 1);
+  }
+  void thread(unsigned index) {
+    if (index == 0) {
+      i.wake(2);
+      if (rl::rand(2)) i.block(0);
+    }
+    if (index == 1) i.attend(1);
+    if (index == 2 && rl::rand(2)) i.wake(1);
+  }
+  void after() { i.check(); }
+};
+
 // Somebody looks into a queue that was empty a moment ago, and finds its bit out of date.
 struct StaleBit : rl::test_suite<StaleBit, 4> {
   Instance i;
@@ -335,6 +354,8 @@ int main() {
   check.holds<BehindWaker>("a thread behind its waker against the end of an attendance:", 300000);
   check.holds<LeftToAttendant>("a thread left to an attendant against its end and an idle core:",
                                300000);
+  check.holds<LeftAtItsCore>("a thread left at its core against an attendant and the core's end:",
+                             300000);
   check.holds<StaleBit>("a stale bit against yield, release and make_ready:", 300000);
   check.holds<RescueAgainstBlock>("rescue against block and wake-up:", 300000);
   check.holds<RescueAgainstYield>("rescue against yield and release:", 300000);
@@ -365,6 +386,6 @@ int main() {
   check.fails_without<Scripts>({Take::orderings, queues, "unlock"}, rl::test_result_data_race,
                                300000);
   check.fails_without<Lives>({Take::orderings, "segment/thread_state.h", "grant"},
-                             rl::test_result_user_assert_failed, 300000);
+                             rl::test_result_user_assert_failed, 300000, rl::test_result_data_race);
   return check.result();
 }

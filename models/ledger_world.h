@@ -117,6 +117,12 @@ struct Instance {
     Held held = ledger.core_of(thread);
     if (begin_block(threads[thread]).block == Block::release) ledger.release(held);
   }
+  // Blocks and attends the core that it leaves idle, for no time at all.
+  void attend(ThreadIndex thread) {
+    Held held = ledger.core_of(thread);
+    if (begin_block(threads[thread]).block != Block::release) return;
+    if (ledger.release_to_attend(held, false)) ledger.end_attendance(held.core);
+  }
   void wake(ThreadIndex thread) {
     if (unpark(threads[thread], os.self())) ledger.make_ready(thread);
   }

@@ -8,7 +8,8 @@ namespace roost {
 
 // Attends `core` while it lives. Sleepers that are to have it rely on that
 // (CoreGrants::waits_for_attendant), and so do threads that wait behind their wakers
-// (waits_behind_waker): somebody has to see that a waker does not leave its core.
+// (waits_behind_waker) or were left at their cores (release_to_attend): somebody has to see that
+// those cores do not come free.
 template <class Ledger>
 class Attendance {
  public:
@@ -50,9 +51,14 @@ class Attendance {
   // Before a signal handler jumps out of the caller's attendance, if it is in one.
   static void abandon(Ledger& ledger) {
     if (self.attends == kNoCore) return;
-    Critical critical;
-    ledger.end_attendance(self.attends);
+    end(ledger, self.attends);
     self.attends = kNoCore;
+  }
+
+  // By who was to attend the core, and is not able to.
+  static void end(Ledger& ledger, CoreIndex core) {
+    Critical critical;
+    ledger.end_attendance(core);
   }
 
   static constexpr Nanoseconds kTooLong = 3'000;

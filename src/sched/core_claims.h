@@ -15,9 +15,7 @@ class CoreClaims : public ThreadSearch<W, Os> {
   // By a thread that has left `core` idle and spins there: it looks for threads that have been
   // READY for too long, and says so at each look, until `Ledger::end_attendance`.
   void attend(CoreIndex core, Nanoseconds now) {
-    CoreSlot<W>& slot = t_.cores[core];
-    if (now < slot.late_until_ns.load(std::memory_order_relaxed)) return;
-    slot.attended_ns.store(now, std::memory_order_relaxed);
+    if (!is_late(core, now)) t_.cores[core].attended_ns.store(now, std::memory_order_relaxed);
   }
 
   // The kernel has kept a thread from the CPU of `core`: for a while nobody relies on whoever
@@ -30,6 +28,7 @@ class CoreClaims : public ThreadSearch<W, Os> {
  protected:
   using Searches::is_attended;
   using Searches::is_free;
+  using Searches::is_late;
   using Searches::length;
   using Searches::os_;
   using Searches::t_;

@@ -60,9 +60,14 @@ class CoreGrants : public CoreClaims<W, Os> {
 
   // By whoever has a core: grants it to the next READY thread, or leaves it free. `ended`: the
   // thread that had it is no more.
-  void release(Held held, bool ended = false) {
-    ThreadIndex owner = thread_of_owner(held.word);
-    release_after(owner != kNoThread ? &t_.threads[owner] : nullptr, held, ended);
+  void release(Held held, bool ended = false) { release_from(held, ended, 0); }
+
+  // By its thread, who will attend the core if it is free then, which is returned: a thread that
+  // has become READY at another core a moment ago, alone there, is left to that meanwhile. To come
+  // here costs it more than such a moment.
+  bool release_to_attend(Held held, bool ended) {
+    constexpr Nanoseconds kMoment = 4'000;
+    return release_from(held, ended, kMoment);
   }
 
   // By the thread that owns `core`: if another thread is READY, queues the caller behind it and
@@ -170,6 +175,7 @@ class CoreGrants : public CoreClaims<W, Os> {
   using Claims::is_attended;
   using Claims::is_contended;
   using Claims::is_free;
+  using Claims::is_late;
   using Claims::kContendedAge;
   using Claims::length;
   using Claims::lock;
@@ -270,14 +276,25 @@ class CoreGrants : public CoreClaims<W, Os> {
     return YieldResult::handed_over;
   }
 
-  // `left`: the thread that leaves the core; null if there was none.
-  void release_after(Record* left, Held held, bool ended) {
+  bool release_from(Held held, bool ended, Nanoseconds lone_age) {
+    ThreadIndex owner = thread_of_owner(held.word);
+    return release_after(owner != kNoThread ? &t_.threads[owner] : nullptr, held, ended, lone_age);
+  }
+
+  // `left`: the thread that leaves the core; null if there was none. `lone_age`: how long a lone
+  // thread elsewhere must have been READY; unless it is 0, the caller attends the core if it is
+  // free then. Whether it is.
+  bool release_after(Record* left, Held held, bool ended, Nanoseconds lone_age) {
     for (CoreIndex core = held.core;; held = claim_on(core)) {
       PolicyContext context = context_now();
-      ThreadIndex next = find_work(context, core, left);
+      if (is_late(core, context.now)) lone_age = 0;
+      ThreadIndex next = find_work(context, core, left, lone_age);
       while (next != kNoThread && leave_out(t_.threads[next], os_.self()))
-        next = find_work(context, core, left);
-      if (next != kNoThread) return hand_over(context, held, next);
+        next = find_work(context, core, left, lone_age);
+      if (next != kNoThread) {
+        hand_over(context, held, next);
+        return false;
+      }
       if (t_.policy->core_idle) {
         CoreView cores = view();
         t_.policy->core_idle(context, core, ended, t_.cores[core].policy_words, cores);
@@ -285,13 +302,13 @@ class CoreGrants : public CoreClaims<W, Os> {
       bool aside = is_contended(core);
       note(trace::Kind::idle, nullptr, core);
       if (!aside) set_bit(t_.idle, core);
-      if (!pass(held, 0)) return;
-      // [idle-1] the free core before the look at queues; [contended-1] and at whether it is still
-      // set aside.
+      if (!pass(held, 0)) return false;
+      // [idle-1] the free core before the look at queues, which attendants take last [attend-1];
+      // [contended-1] and at whether it is still set aside.
       W::fence();
-      if (aside ? is_contended(core) : !any_unattended(context.now)) return;
+      if (aside ? is_contended(core) : lone_age || !any_unattended(context.now)) return true;
       // Somebody queued while we went idle. Whoever wins the core serves the queue.
-      if (!take_free(core)) return;
+      if (!take_free(core)) return false;
     }
   }
 
@@ -320,11 +337,13 @@ class CoreGrants : public CoreClaims<W, Os> {
 
   // Own queue, then the NUMA node, then anywhere (USF section 4.1); first threads with work, then
   // those that wait in vain: they may know more than we do.
-  ThreadIndex find_work(const PolicyContext& context, CoreIndex core, Record* left) {
+  ThreadIndex find_work(const PolicyContext& context, CoreIndex core, Record* left,
+                        Nanoseconds lone_age) {
     bool aside = is_contended(core);
     if (aside && has_bit(t_.on_trial, core)) return kNoThread;
     for (bool pass_over : {true, false}) {
       Search search{core, aside ? kContendedAge : 0, pass_over};
+      search.lone_age = lone_age;
       ThreadIndex thread = take_from(context, search, core);
       if (thread == kNoThread) {
         thread = steal(context, search);

@@ -69,9 +69,8 @@ void note_late(CoreIndex core, Nanoseconds since, Nanoseconds now) {
 // Nobody needs the core this thread has just left: spins there for as long as a wake-up across
 // cores costs, since whoever wakes it then need not pay that (NEST section 3.2; competitive
 // spinning). Stops as soon as the core has another thread or, if the policy says so, its sibling
-// one.
-void spin_on_idle_core() {
-  if (idle_spin == 0) return;
+// one. `attends`: threads may have been left to it already.
+void spin_on_idle_core(bool attends) {
   const ThreadRecord<RealWorld>& record = *self.record;
   CoreIndex own = record.last_core;
   const CoreSlot<RealWorld>& core = runtime_segment().cores[own];
@@ -80,7 +79,10 @@ void spin_on_idle_core() {
     return state_of(record.state.load(std::memory_order_acquire)) == State::running ||
            is_taken(core) || (spin_ends_with_sibling && sibling_runs(own));
   };
-  if (is_over()) return;
+  if (is_over()) {
+    if (attends) Attendance<RuntimeLedger>::end(runtime_ledger(), own);
+    return;
+  }
   Nanoseconds began = os::now(), end = began + idle_spin, looked = began;
   Attendance attendance(runtime_ledger(), own, began);
   for (unsigned i = 1; !is_over(); ++i) {
@@ -186,13 +188,18 @@ void pin_self(CoreIndex core) {
   self.place = core;
 }
 
-Park wait_for_grant(const Deadline* deadline, bool interruptible, OutsideWord* outside) {
+bool may_attend(const Deadline* deadline) {
+  // A wait that soon ends by itself is not worth it: with more such threads than cores, they spin
+  // beside each other.
+  return idle_spin != 0 && (!deadline || left_until(*deadline) > 2 * idle_spin);
+}
+
+Park wait_for_grant(const Deadline* deadline, bool interruptible, OutsideWord* outside,
+                    bool attends) {
   ThreadRecord<RealWorld>& record = *self.record;
   Park result = Park::woken;
   Nanoseconds look = 0;
-  // A wait that soon ends by itself is not worth it: with more such threads than cores, they spin
-  // beside each other.
-  if (!deadline || left_until(*deadline) > 2 * idle_spin) spin_on_idle_core();
+  if (attends || may_attend(deadline)) spin_on_idle_core(attends);
   // A deadline, a signal or the outside word would not end a turn in the run queue.
   bool ends_early = deadline || interruptible || outside;
   for (bool has_waited = !ends_early && wait_awake(record);; has_waited = true) {

@@ -15,9 +15,14 @@ CoreIndex current_core();
 // The caller, READY, asks for a core. Whoever has to wait makes sure that somebody watches.
 void make_self_ready();
 
+// Whether a wait for so long, for ever if that is null, begins on the core that it leaves idle.
+bool may_attend(const Deadline* deadline);
+
 // Waits until the caller is granted a core. Before that, a deadline, the outside word or (if
 // `interruptible`) a handler turns a BLOCKED wait into READY; the core is then still waited for.
-Park wait_for_grant(const Deadline* deadline, bool interruptible, OutsideWord* outside = nullptr);
+// `attends`: the core that it has released (CoreGrants::release_to_attend) was free then.
+Park wait_for_grant(const Deadline* deadline, bool interruptible, OutsideWord* outside = nullptr,
+                    bool attends = false);
 
 // The caller, RUNNING on `core`, may run on that core's CPU only (or as the pin mode says).
 void pin_self(CoreIndex core);

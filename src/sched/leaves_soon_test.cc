@@ -288,6 +288,79 @@ TEST_F(Attended, the_end_of_the_attendance_serves_them) {
   EXPECT_EQ(i.core(2), 1);
 }
 
+// 0 has core 0, where 2 and 3 are at home; 1 has core 1 and will attend it.
+struct Fresh : Leaving {
+  Fresh() {
+    i.os.leaves = kNoCore;
+    i.place(1, 0, 1);
+    i.wake(1);
+  }
+  bool goes_idle(ThreadIndex thread = 1) {
+    Held held = i.ledger.core_of(thread);
+    EXPECT_EQ(begin_block(i.threads[thread]).block, Block::release);
+    return i.ledger.release_to_attend(held, false);
+  }
+};
+
+TEST_F(Fresh, who_was_woken_a_moment_ago_stays_at_its_core) {
+  i.wake(2);
+  EXPECT_TRUE(goes_idle());
+  EXPECT_EQ(i.queue(0), (std::vector<ThreadIndex>{2}));
+  i.block(0);
+  EXPECT_EQ(i.core(2), 0);
+}
+
+TEST_F(Fresh, unless_it_waits_for_longer) {
+  i.wake(2);
+  EXPECT_TRUE(goes_idle());
+  Attendance attendance(i.ledger, 1, i.os.clock);
+  attendance.look(i.os.clock);
+  attendance.look(i.os.clock + decltype(attendance)::kTooLong);
+  EXPECT_EQ(i.core(2), 1);
+}
+
+TEST_F(Fresh, or_has_waited_for_longer) {
+  i.wake(2);
+  i.os.clock += 10'000;
+  EXPECT_FALSE(goes_idle());
+  EXPECT_EQ(i.core(2), 1);
+}
+
+TEST_F(Fresh, or_the_attendance_ends) {
+  i.wake(2);
+  EXPECT_TRUE(goes_idle());
+  Attendance<LocalInstanceOn<LeavingOs>::TestLedger>::end(i.ledger, 1);
+  EXPECT_EQ(i.core(2), 1);
+}
+
+TEST_F(Fresh, of_two_one_comes) {
+  i.wake(2);
+  i.wake(3);
+  EXPECT_FALSE(goes_idle());
+  EXPECT_EQ(i.core(2), 1);
+  EXPECT_EQ(i.queue(0), (std::vector<ThreadIndex>{3}));
+}
+
+TEST_F(Fresh, one_of_the_own_queue_comes) {
+  i.place(2, 0, 1);
+  i.wake(2);
+  EXPECT_FALSE(goes_idle());
+  EXPECT_EQ(i.core(2), 1);
+}
+
+TEST_F(Fresh, it_comes_to_who_does_not_attend) {
+  i.wake(2);
+  i.block(1);
+  EXPECT_EQ(i.core(2), 1);
+}
+
+TEST_F(Fresh, and_to_who_has_been_kept_from_its_cpu_of_late) {
+  i.ledger.note_late(1, i.os.clock);
+  i.wake(2);
+  EXPECT_FALSE(goes_idle());
+  EXPECT_EQ(i.core(2), 1);
+}
+
 // The first three have a core each; 3 attends core 3 and 4 core 4; 5 sleeps.
 TEST(TwoAttendants, one_that_ends_leaves_who_waits_behind_a_waker_to_the_other) {
   LocalInstanceOn<LeavingOs> i{TestMachine{1, 5}, 6};

@@ -51,7 +51,7 @@ class Ledger : public CoreGrants<W, Os> {
     ++(sleeps ? record.counters.rescues : record.counters.shares);
     Held held{core, t_.cores[core].owner.load(std::memory_order_relaxed)};
     if (thread_of_owner(held.word) == thread && pass(held, claim_word()))
-      release_after(&record, claim_on(core), false);
+      release_after(&record, claim_on(core), false, 0);
     return true;
   }
 

@@ -403,6 +403,7 @@ void thread_detach() {
 
 static Park park(const Deadline* deadline, bool interruptible, OutsideWord* outside, bool ended) {
   ThreadRecord<RealWorld>& record = *self.record;
+  bool attends = may_attend(deadline), left_idle = false;
   self.parked = true;
   self.beside = false;
   {
@@ -417,10 +418,14 @@ static Park park(const Deadline* deadline, bool interruptible, OutsideWord* outs
     }
     note_left(trace::Kind::blocked, block == Block::release ? held.core : kNoCore);
     self.leaves_soon.leaves(ticks);
-    if (block == Block::release) ledger.release(held, ended);
+    if (block == Block::release && attends) {
+      left_idle = ledger.release_to_attend(held, ended);
+    } else if (block == Block::release) {
+      ledger.release(held, ended);
+    }
   }
   if (interruptible) let_nudge_pass();
-  Park result = wait_for_grant(deadline, interruptible, outside);
+  Park result = wait_for_grant(deadline, interruptible, outside, left_idle);
   self.parked = false;
   pass_scheduling_point();
   return result;
@@ -548,6 +553,8 @@ void abandon_wait() {
   if (self.in_kernel) leave_external();
   come_back(*self.record);  // out of a handler that waits
   Attendance<RuntimeLedger>::abandon(ledger_slot.get());
+  // Or just before it attended its core.
+  if (self.parked) Attendance<RuntimeLedger>::end(ledger_slot.get(), self.record->last_core);
   // It was on its way to a core already. (A jump out of a BLOCKED wait, which POSIX leaves
   // undefined, is not made good.)
   if (!self.parked ||

@@ -58,6 +58,12 @@ class ThreadSearch : public ReadyQueues<W, Os> {
     return looked != 0 && now < looked + kLookedLately && is_free(core);
   }
 
+  // Whether the kernel has kept a thread from the CPU of that core of late, as it may do to whoever
+  // attends it.
+  bool is_late(CoreIndex core, Nanoseconds now) const {
+    return now < t_.cores[core].late_until_ns.load(std::memory_order_relaxed);
+  }
+
   // A search for a thread to run.
   struct Search {
     CoreIndex core;                     // that will run it
@@ -69,6 +75,7 @@ class ThreadSearch : public ReadyQueues<W, Os> {
     ProcessIndex turn_of = kNoProcess;  // nobody else while the policy would serve this one
     std::uint32_t in_vain = 0;   // yields of the caller's process, of late, without anything to do
     std::uint32_t gives_to = 0;  // so its threads were left, for those of so many others
+    Nanoseconds lone_age = 0;    // the only thread in another core's queue must have waited so long
   };
 
   // The oldest thread of the caller's process in the queue of `core` that has something to do.
@@ -89,6 +96,13 @@ class ThreadSearch : public ReadyQueues<W, Os> {
   bool has_given_up(const Search& search, CoreIndex from, ProcessIndex own) const {
     std::uint32_t queued = t_.fifos[from * t_.n_processes + own].length;
     return search.in_vain > 2 * queued && from == search.core && length(from) > queued;
+  }
+
+  // Under the lock of `from`, which has threads: whether there is one alone that stays for now.
+  bool leaves_lone(const PolicyContext& context, const Search& search, CoreIndex from,
+                   ThreadIndex first) const {
+    return search.lone_age && from != search.core && length(from) == 1 && first != kNoThread &&
+           context.now < t_.threads[first].ready_ns + search.lone_age;
   }
 
   // Under the lock of `from`: the thread that the searching core should run, taken out of its
@@ -124,6 +138,7 @@ class ThreadSearch : public ReadyQueues<W, Os> {
     Place place = process == own && of_own.thread != kNoThread
                       ? of_own
                       : Place{fifo(from, process).head, kNoThread};
+    if (leaves_lone(context, search, from, place.thread)) return kNoThread;
     if (place.thread != kNoThread && search.minimum_age &&
         (from != search.core || is_contended(from)) &&
         context.now - t_.threads[place.thread].ready_ns < search.minimum_age) {
