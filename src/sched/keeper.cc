@@ -148,7 +148,16 @@ class Hands {
     return true;
   }
 
-  bool sleeps(CoreIndex) const { return os::thread_run_state(slot().pid, tid_) != 'R'; }
+  // Waits for the kernel's own locks (mmap, mprotect beside page faults) are soon over.
+  bool sleeps(CoreIndex) const {
+    constexpr Nanoseconds kSoon = 200'000;
+    char state = os::thread_run_state(slot().pid, tid_);
+    if (state == 'D') {
+      os::sleep_for(kSoon);
+      state = os::thread_run_state(slot().pid, tid_);
+    }
+    return state != 'R';
+  }
 
   // An owner that waits for others by spinning then yields (preload/nudge.cc).
   bool ask(CoreIndex core) {
