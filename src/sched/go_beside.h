@@ -1,5 +1,5 @@
 // What the calling thread does about its runs between waits in the kernel (sched/beside.h). Part of
-// the runtime (runtime.cc); nobody else calls these.
+// the runtime (runtime_threads.cc); nobody else calls these.
 #pragma once
 
 #include "sched/runtime.h"

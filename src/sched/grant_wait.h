@@ -1,5 +1,5 @@
 // How a thread that has no core waits until it is granted one: on its idle core, awake in the
-// kernel's run queue, asleep. Part of the runtime (runtime.cc); nobody else calls these.
+// kernel's run queue, asleep. Part of the runtime (runtime_threads.cc); nobody else calls these.
 #pragma once
 
 #include "sched/runtime.h"

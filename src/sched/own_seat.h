@@ -1,5 +1,5 @@
-// The seat of this process, if it is a rank. Part of the runtime (runtime.cc), which is told so by
-// runtime_is_rank(); nobody else calls these.
+// The seat of this process, if it is a rank. Part of the runtime (runtime_threads.cc), which is
+// told so by runtime_is_rank(); nobody else calls these.
 #pragma once
 
 #include "sched/runtime.h"

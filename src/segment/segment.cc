@@ -203,7 +203,7 @@ void segment_unmap(Segment& segment) {
   segment = Segment{};
 }
 
-ThreadIndex segment_take_thread(Segment& segment, ProcessIndex process) {
+ThreadIndex segment_take_thread(const Segment& segment, ProcessIndex process) {
   SegmentHeader& h = *segment.header;
   std::uint32_t words = (h.n_threads + 63) / 64;
   std::uint32_t start = h.thread_hint.load(std::memory_order_relaxed) % words;
@@ -240,7 +240,7 @@ ThreadIndex segment_take_thread(Segment& segment, ProcessIndex process) {
   return kNoThread;
 }
 
-void segment_free_thread(Segment& segment, ThreadIndex thread) {
+void segment_free_thread(const Segment& segment, ThreadIndex thread) {
   ThreadRecord<RealWorld>& record = segment.threads[thread];
   ProcessSlot<RealWorld>& slot = segment.processes[record.process];
   for (int i = 0; i < kCounters; ++i)

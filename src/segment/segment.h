@@ -103,8 +103,8 @@ bool segment_is_mapped(int fd);
 int segment_remove_if_stale(const char* path);
 
 // A free thread record, its generation made odd, or kNoThread. Lock-free, async-signal-safe.
-ThreadIndex segment_take_thread(Segment& segment, ProcessIndex process);
-void segment_free_thread(Segment& segment, ThreadIndex thread);
+ThreadIndex segment_take_thread(const Segment& segment, ProcessIndex process);
+void segment_free_thread(const Segment& segment, ThreadIndex thread);
 
 // Calls `is_it(index, record)` for the thread records in use until it returns true; whether it did.
 // The memory of the others may never have been touched, and is not to be.

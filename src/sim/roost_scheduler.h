@@ -1,5 +1,5 @@
 // Roost in the simulator: the runtime's own ledger (sched/ledger.h) with the runtime's own policy
-// object; this class stands for what runtime.cc and keeper.cc do around it.
+// object; this class stands for what runtime_threads.cc and keeper.cc do around it.
 //
 // Simplified: the keeper shares a core by the kernel's slice alone, threads are always pinned, and
 // busy-waiting is found out at the first tick (docs/user/simulator.md, "What is left out").

@@ -54,8 +54,9 @@ bool allocate(int fd, std::uint64_t bytes) {
 bool is_room(int fd, std::uint64_t bytes) {
   struct statfs of_files = {};
   if (os::raw_syscall(SYS_fstatfs, fd, os::arg(&of_files)) != 0) return false;
-  std::uint64_t block = static_cast<std::uint64_t>(of_files.f_bsize);
-  return bytes / block + of_files.f_blocks / 2 < of_files.f_bavail;
+  if (of_files.f_bsize <= 0) return false;
+  std::uint64_t blocks = bytes / static_cast<std::uint64_t>(of_files.f_bsize);
+  return blocks + of_files.f_blocks / 2 < of_files.f_bavail;
 }
 
 // All of its pages, now: one that is missing later would kill the program where it writes. A file
