@@ -222,6 +222,7 @@ void* kernel_thread(void* data) {
   trap_thread_starts();
   for (;;) {
     void* result = t->start(t->argument);
+    t->argument = nullptr;  // a leak is the program's from here on
     if (!finish(t, result) || !await_next_start(t)) return result;
   }
 }

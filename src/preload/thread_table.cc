@@ -1,4 +1,5 @@
 // The table of the process's threads by handle.
+#include <dlfcn.h>
 #include <sys/mman.h>
 
 #include "preload/lock.h"
@@ -13,6 +14,16 @@ Lock table_lock;
 Thread* slab;
 unsigned slab_left;
 Thread* retired;  // Thread structures of threads that ended for good
+
+// What a program gave a thread that still runs may be known to its Thread alone. LeakSanitizer, if
+// it is there, does not look into others' memory by itself. Asked for before there is a second
+// thread: it takes the linker's lock.
+void show_to_leak_checker(const void* memory, std::size_t bytes) {
+  using Show = void(const void*, std::size_t);
+  static Show* const show =
+      reinterpret_cast<Show*>(dlsym(RTLD_DEFAULT, "__lsan_register_root_region"));
+  if (show) show(memory, bytes);
+}
 
 unsigned bucket(pthread_t handle) {
   return static_cast<unsigned>((handle >> 6) * 0x9e3779b97f4a7c15ull >> 54) & (kBuckets - 1);
@@ -31,6 +42,7 @@ Thread* allocate_thread() {
       void* memory =
           mmap(nullptr, kSlab, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
       if (memory == MAP_FAILED) return nullptr;
+      show_to_leak_checker(memory, kSlab);
       slab = static_cast<Thread*>(memory);
       slab_left = kSlab / sizeof(Thread);
     }
@@ -49,6 +61,7 @@ void free_thread(Thread* t) {
     while (*link && *link != t) link = &(*link)->next_in_table;
     if (*link) *link = t->next_in_table;
   }
+  t->argument = nullptr;
   t->next_in_table = retired;
   retired = t;
 }

@@ -5,7 +5,7 @@ import signal
 
 from harness.process import Outcome
 
-from world import Skip, World, cases, cores_here, require
+from world import Failure, Skip, World, cases, cores_here, require
 
 
 def both(world: World, argv, **how) -> tuple[Outcome, Outcome]:
@@ -204,3 +204,47 @@ def test_programs_built_for_sanitizers(world: World, sanitizer: str):
     said = outcome.stderr.decode()
     expected = "ThreadSanitizer runs unmanaged" if sanitizer == "thread" else ""
     require(expected in said and said.count("\n") == bool(expected), f"it says {said!r}")
+
+
+# Only the thread that still runs knows of its argument; those of joined ones nobody.
+LEAKS = """
+#include <pthread.h>
+#include <stdlib.h>
+#include <unistd.h>
+static void* wait_for_ever(void* unused) {
+  for (;;) pause();
+  return unused;
+}
+static void* end(void* unused) { return unused ? NULL : unused; }
+static __attribute__((noinline)) void leak(void) {
+  for (int i = 0; i < 3; ++i) {
+    pthread_t thread;
+    pthread_create(&thread, NULL, end, malloc(10));
+    pthread_join(thread, NULL);
+  }
+}
+int main(int argc, char** argv) {
+  pthread_t thread;
+  pthread_create(&thread, NULL, wait_for_ever, malloc(100));
+  if (argc > 1) leak();
+  usleep(10000);
+  return 5;
+}
+"""
+
+
+@cases("nothing", "three blocks")
+def test_leak_checkers_find_what_the_program_leaks(world: World, leaks: str):
+    try:
+        program = world.compile("leaks", LEAKS, "-fsanitize=address", "-pthread")
+    except Failure as failure:
+        raise Skip("no such program can be built here") from failure
+    command = [program] if leaks == "nothing" else [program, "leak"]
+    plain = world.run_plain(command)
+    found = b"30 byte(s) leaked in 3 alloc" in plain.stderr
+    if found != (leaks != "nothing") or found == (plain.status == 5):
+        raise Skip(f"without roost it ends with {plain.status}: {plain.stderr!r}")
+    outcome = world.run(command, world.roost.new_instance("leaks"))
+    require(outcome.status == plain.status, f"{outcome.verdict()}\n{outcome.stderr!r}")
+    if found:
+        require(b"30 byte(s) leaked in 3 alloc" in outcome.stderr, f"it says {outcome.stderr!r}")
