@@ -121,11 +121,12 @@ bool Recording::write(const std::vector<std::string>& command, int child) const 
     facts.command += (facts.command.empty() ? "" : " ") + word;
   facts.without_room = rings.without_room;
   for (const ThreadTrace& thread : rings.threads) facts.lost += thread.lost;
-  if (rings.threads.empty()) warn("nothing was recorded: no thread of the command was managed");
+  if (rings.threads.empty() && !rings.without_room)
+    warn("nothing was recorded: no thread of the command was managed");
   if (facts.without_room)
     warn(
-        "{} threads were not recorded: there was no room for their rings, which leave half of "
-        "/dev/shm free; with fewer --trace-events they are smaller",
+        "{} threads were not recorded: there was no room for their rings in /dev/shm, or in "
+        "memory, an eighth of which they leave; with fewer --trace-events they are smaller",
         facts.without_room);
   if (facts.lost) {
     warn(

@@ -37,6 +37,7 @@ ROOST_EXPORT int clone(int (*function)(void*), void* stack, int flags, void* dat
   Child child{function, data};
   if (flags & CLONE_VM) {
     futexes_may_wait_unseen();
+    if (shares_memory_as_process(static_cast<unsigned>(flags))) processes_may_share_memory();
   } else if (function && stack) {
     function = begin_child;
     data = &child;

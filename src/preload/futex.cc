@@ -85,7 +85,7 @@ bool cancelled_anywhere() {
 bool can_wait_parked(const SystemCall& s) {
   bool kind = s.b == (FUTEX_WAIT | FUTEX_PRIVATE_FLAG) ||
               (s.b == (FUTEX_WAIT_BITSET | FUTEX_PRIVATE_FLAG) && for_all_bits(s));
-  return kind && s.d == 0 && plausible(s) && can_park() && in_managed_process() &&
+  return kind && s.d == 0 && plausible(s) && can_park() && waits_in_managed_process() &&
          !unseen_waiters.load(std::memory_order_relaxed) && trap_sees_all_threads() &&
          kernel_has_waitv() && !cancelled_anywhere();
 }
@@ -178,7 +178,7 @@ long serve_futex(const SystemCall& s) {
     kernel_waiters.fetch_sub(1, std::memory_order_relaxed);
     return result;
   }
-  if (!is_private(s) || !plausible(s) || !in_managed_process()) return made_in_kernel(s);
+  if (!is_private(s) || !plausible(s) || !waits_in_managed_process()) return made_in_kernel(s);
   auto count = static_cast<int>(s.c);
   switch (s.b & FUTEX_CMD_MASK) {
     case FUTEX_WAKE:

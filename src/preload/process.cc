@@ -5,6 +5,9 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+
+#include <atomic>
 
 #if __has_include(<valgrind/valgrind.h>)
 #include <valgrind/valgrind.h>
@@ -49,6 +52,19 @@ constinit bool begins_as_child = false;
 
 bool in_own_process() { return runtime_active() && os::getpid() == own_pid; }
 
+// The kernel puts zeros there in the child of a fork; fork handlers say that it has joined, too.
+struct alignas(4096) OwnPage {
+  std::atomic<bool> is_own;
+};
+constinit OwnPage own_page{};
+bool own_page_is_wiped = false;
+constinit std::atomic<bool> memory_is_shared{false};
+
+void note_own_process() {
+  own_pid = os::getpid();
+  own_page.is_own.store(own_page_is_wiped, std::memory_order_relaxed);
+}
+
 void stop() {
   if (runtime_restricted() || !in_own_process()) return;
   if (report_stats) print_stats(runtime_segment());
@@ -59,7 +75,7 @@ void after_fork_in_child() {
   fork_gate_after_fork();
   if (!runtime_active()) return;
   lot_after_fork();
-  own_pid = os::getpid();
+  note_own_process();
   nudges_after_fork();
   blas_after_fork();
   blas_calls_after_fork();
@@ -191,7 +207,9 @@ int exec_list(const char* first, va_list list, bool environment, Exec&& exec) {
 int start_process(const SegmentConfig& config) {
   LibcThreads libc{real::pthread_create.get(), real::pthread_mutex_clocklock.get(),
                    real::pthread_mutex_consistent.get(), real::pthread_mutex_unlock.get()};
-  own_pid = os::getpid();
+  own_page_is_wiped =
+      os::raw_syscall(SYS_madvise, os::arg(&own_page), sizeof own_page, MADV_WIPEONFORK) == 0;
+  note_own_process();
   if (int error = runtime_start(config, libc)) return error;
   wake_everybody = wake_all_who_retry;
   lot_empties_at_fork();
@@ -220,6 +238,15 @@ long exec_in_kernel(long (*exec)(const void*), const void* data) {
 void stop_process() { stop(); }
 
 bool in_managed_process() { return in_own_process(); }
+
+bool waits_in_managed_process() {
+  if (memory_is_shared.load(std::memory_order_relaxed) ||
+      !own_page.is_own.load(std::memory_order_relaxed))
+    return in_own_process();
+  return runtime_active();
+}
+
+void processes_may_share_memory() { memory_is_shared.store(true, std::memory_order_relaxed); }
 
 void after_clone_in_child() {
   if (!runtime_active()) return;

@@ -80,6 +80,27 @@ long made_in_kernel(const SystemCall& s) {
   return result;
 }
 
+bool is_clone(const SystemCall& call, std::uint64_t& flags) {
+  flags = 0;
+  switch (call.number) {
+#if defined(__x86_64__)
+    case SYS_fork:
+      return true;
+    case SYS_vfork:
+      flags = CLONE_VM | CLONE_VFORK;
+      return true;
+#endif
+    case SYS_clone:
+      flags = static_cast<std::uint64_t>(call.a);
+      return true;
+    case SYS_clone3:  // its arguments' first
+      if (readable(call.a)) memcpy(&flags, reinterpret_cast<const void*>(call.a), sizeof flags);
+      return true;
+    default:
+      return false;
+  }
+}
+
 bool serve_syscall(const SystemCall& s, long& result) {
   if (s.number == SYS_futex) {
     result = serve_futex(s);
@@ -185,6 +206,8 @@ bool serve_syscall(const SystemCall& s, long& result) {
       // Whom it makes inherits the affinity, and may execute what is never managed. The next core
       // pins the thread again.
       if (self.record && in_managed_process()) unpin_self();
+      if (std::uint64_t flags; is_clone(s, flags) && shares_memory_as_process(flags))
+        processes_may_share_memory();
       return false;
     case SYS_exit:
       // Of this thread alone, and past libc: Roost hears no more of it.

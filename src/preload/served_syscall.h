@@ -4,6 +4,8 @@
 // process is treated as by its wrapper. The rest is the caller's to pass on.
 #pragma once
 
+#include <cstdint>
+
 namespace roost {
 
 struct SystemCall {
@@ -19,5 +21,9 @@ long made_in_kernel(const SystemCall& call);
 // treated. The calling thread's signal mask must be the program's. Managed threads, handlers
 // included; leaves errno alone but for what starting a keeper does to it.
 bool serve_syscall(const SystemCall& call, long& result);
+
+// Whether the call makes a thread or process, and with which flags (clone(2)); 0 of those if they
+// cannot be read, which the kernel refuses.
+bool is_clone(const SystemCall& call, std::uint64_t& flags);
 
 }  // namespace roost

@@ -2,7 +2,6 @@
 // wrappers.
 #include <sched.h>
 #include <stdarg.h>
-#include <string.h>
 #include <sys/syscall.h>
 
 #include "preload/blocking.h"
@@ -16,20 +15,8 @@ namespace {
 
 // Whether the call, where it returns 0, has returned in a new process with memory of its own.
 bool makes_process(const SystemCall& call) {
-  std::uint64_t flags = static_cast<std::uint64_t>(call.a);
-  switch (call.number) {
-#if defined(SYS_fork)
-    case SYS_fork:
-      return true;
-#endif
-    case SYS_clone3:
-      memcpy(&flags, reinterpret_cast<const void*>(call.a), sizeof flags);  // its arguments' first
-      [[fallthrough]];
-    case SYS_clone:
-      return (flags & CLONE_VM) == 0;
-    default:
-      return false;
-  }
+  std::uint64_t flags;
+  return is_clone(call, flags) && !(flags & CLONE_VM);
 }
 
 }  // namespace

@@ -65,30 +65,11 @@ const StubTable forks{roost_fork_stubs, 64, roost_fork_sites, kCloneStubs};
 
 // A child that shares neither memory nor a foreign thread pointer finds Roost's state and must be
 // told that it is unmanaged.
-const StubTable& table_of_clone(std::uint64_t flags) {
+const StubTable& table_for(const SystemCall& call) {
+  std::uint64_t flags;
+  if (!is_clone(call, flags)) return call.number == SYS_arch_prctl ? clones : plain;
   if (flags & CLONE_VM) futexes_may_wait_unseen();
   return flags & (CLONE_VM | CLONE_SETTLS) ? clones : forks;
-}
-
-const StubTable& table_for(const SystemCall& call) {
-  switch (call.number) {
-    case SYS_fork:
-      return forks;
-    case SYS_vfork:
-    case SYS_arch_prctl:
-      return clones;
-    case SYS_clone:
-      return table_of_clone(static_cast<std::uint64_t>(call.a));
-    case SYS_clone3: {
-      // Its flags come first. What the kernel will refuse may go through either.
-      if (!readable(call.a)) return clones;
-      std::uint64_t flags;
-      memcpy(&flags, reinterpret_cast<const void*>(call.a), sizeof flags);
-      return table_of_clone(flags);
-    }
-    default:
-      return plain;
-  }
 }
 
 // Goes back to the call's own place and lets it through; the trap is armed again at the thread's

@@ -112,7 +112,7 @@ template <class Call>
 auto without_core(const Call& call, const char* name = __builtin_FUNCTION()) {
   follow_changed_policy();
   CallFrame<Call> frame{&call};
-  if (!can_park() || !in_managed_process()) {
+  if (!can_park() || !waits_in_managed_process()) {
     if (inside_roost()) handlers_may_wait.store(true, std::memory_order_relaxed);
     HandlerWait wait = begin_wait_in_handler();
     if (wait == HandlerWait::none) return call();
@@ -134,7 +134,7 @@ auto without_core(const Call& call, const char* name = __builtin_FUNCTION()) {
 // has siblings, a helper makes it, and they run meanwhile.
 template <class Call>
 auto without_core_anywhere(const Call& call, const char* name = __builtin_FUNCTION()) {
-  if (is_light() && can_park() && in_managed_process() && let_siblings_go_first()) {
+  if (is_light() && can_park() && waits_in_managed_process() && let_siblings_go_first()) {
     CallFrame<Call> frame{&call};
     if (run_errand(frame.run, &frame)) return frame.result;
   }

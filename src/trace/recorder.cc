@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
-#include <sys/vfs.h>
 
 #include <algorithm>
 #include <cstring>
@@ -50,19 +49,28 @@ bool allocate(int fd, std::uint64_t bytes) {
   return result == 0;
 }
 
-// Rings leave half of the file system free: its pages are memory that others need.
-bool is_room(int fd, std::uint64_t bytes) {
-  struct statfs of_files = {};
-  if (os::raw_syscall(SYS_fstatfs, fd, os::arg(&of_files)) != 0) return false;
-  if (of_files.f_bsize <= 0) return false;
-  std::uint64_t blocks = bytes / static_cast<std::uint64_t>(of_files.f_bsize);
-  return blocks + of_files.f_blocks / 2 < of_files.f_bavail;
+// What the line of /proc/meminfo says that begins so, in bytes; 0 if there is none.
+std::uint64_t memory_of(const char* text, const char* line) {
+  const char* at = strstr(text, line);
+  if (!at) return 0;
+  for (at += strlen(line); *at == ' ';) ++at;
+  std::uint64_t kib = 0;
+  for (; *at >= '0' && *at <= '9'; ++at) kib = kib * 10 + static_cast<unsigned>(*at - '0');
+  return kib * 1024;
+}
+
+// Rings leave an eighth of the machine's memory: thousands of threads would else take all of it.
+bool is_memory_left(std::uint64_t bytes) {
+  char text[256];
+  if (os::read_text("/proc/meminfo", text, sizeof text) <= 0) return true;
+  std::uint64_t all = memory_of(text, "MemTotal:"), left = memory_of(text, "MemAvailable:");
+  return all == 0 || left >= bytes + all / 8;
 }
 
 // All of its pages, now: one that is missing later would kill the program where it writes. A file
 // that cannot have them stays empty, and read-only.
 void* map_file(int fd, std::uint64_t bytes) {
-  if (!may_write(bytes) || !is_room(fd, bytes) || !allocate(fd, bytes)) {
+  if (!may_write(bytes) || !is_memory_left(bytes) || !allocate(fd, bytes)) {
     os::raw_syscall(SYS_ftruncate, fd, 0);
     os::raw_syscall(SYS_fchmod, fd, 0400);
     return nullptr;
