@@ -212,19 +212,35 @@ class CoreGrants : public CoreClaims<W, Os> {
   }
 
   // A thread whose waker is about to leave its core waits for that, if on some idle core somebody
-  // looks after those who wait for longer [attend-1].
+  // looks after those who wait for longer [attend-1]. Where only cores are idle on which the kernel
+  // would keep it waiting, it does so in any case: should the waker stay, the leader's next tick
+  // is no later than its turn there.
   bool waits_behind_waker(const PolicyContext& context, ThreadIndex thread) {
     if constexpr (requires { os_.core_about_to_leave(); }) {
       CoreIndex core = os_.core_about_to_leave();
-      if (core == kNoCore || t_.threads[thread].last_core != core) return false;
-      if (length(core) != 0 || is_contended(core)) return false;
-      CoreIndex attended = attended_beside(core, context.now);
-      if (attended == kNoCore) return false;
+      if (core == kNoCore || length(core) != 0 || is_contended(core)) return false;
+      CoreIndex last = t_.threads[thread].last_core;
+      CoreIndex attended = last == core ? attended_beside(core, context.now) : kNoCore;
+      if (attended == kNoCore && (is_late(core, context.now) || !all_idle_are_late(context.now)))
+        return false;
       ++t_.threads[thread].counters.behind;
-      rely_on_attendant(attended, core, thread);
+      if (attended == kNoCore) {
+        enqueue(core, thread);
+      } else {
+        rely_on_attendant(attended, core, thread);
+      }
       return true;
     }
     return false;
+  }
+
+  // Whether there are idle cores, all of them late.
+  bool all_idle_are_late(Nanoseconds now) const {
+    auto idle = [&](bool late) {
+      return next_bit(t_.idle, CoreIndex{0}, t_.n_cores,
+                      [&](CoreIndex core) { return is_late(core, now) == late; }) != kNoCore;
+    };
+    return idle(true) && !idle(false);
   }
 
   // A thread that sleeps is woken by whoever attends the idle core that it is to have: he need not

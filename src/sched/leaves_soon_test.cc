@@ -104,6 +104,30 @@ TEST_F(Leaving, so_it_does_if_the_waker_is_likely_to_go_on) {
   EXPECT_EQ(i.core(2), 1);
 }
 
+TEST_F(Leaving, on_a_core_that_is_late_it_would_wait_for_longer) {
+  i.ledger.note_late(1, i.os.clock);
+  i.wake(2);
+  EXPECT_EQ(i.queue(0), (std::vector<ThreadIndex>{2}));
+  i.place(3, 0, 1);  // at home there
+  i.block(0);
+  i.os.leaves = kNoCore;
+  i.wake(3);
+  EXPECT_EQ(i.core(3), 1);  // whose waker does not leave
+}
+
+TEST_F(Leaving, so_would_one_that_is_at_home_there) {
+  i.ledger.note_late(1, i.os.clock);
+  i.place(2, 0, 1);
+  i.wake(2);
+  EXPECT_EQ(i.queue(0), (std::vector<ThreadIndex>{2}));
+}
+
+TEST_F(Leaving, but_not_behind_a_waker_whose_core_is_late_itself) {
+  for (CoreIndex core : {0, 1}) i.ledger.note_late(core, i.os.clock);
+  i.wake(2);
+  EXPECT_EQ(i.core(2), 1);
+}
+
 TEST_F(Leaving, a_second_one_does_not_wait_behind_the_first) {
   attend();
   i.wake(2);
