@@ -71,6 +71,7 @@ void note_late(CoreIndex core, Nanoseconds since, Nanoseconds now) {
 // spinning). Stops as soon as the core has another thread or, if the policy says so, its sibling
 // one. `attends`: threads may have been left to it already.
 void spin_on_idle_core(bool attends) {
+  if (idle_spin == 0) return;
   const ThreadRecord<RealWorld>& record = *self.record;
   CoreIndex own = record.last_core;
   const CoreSlot<RealWorld>& core = runtime_segment().cores[own];
@@ -188,18 +189,19 @@ void pin_self(CoreIndex core) {
   self.place = core;
 }
 
-bool may_attend(const Deadline* deadline) {
-  // A wait that soon ends by itself is not worth it: with more such threads than cores, they spin
-  // beside each other.
-  return idle_spin != 0 && (!deadline || left_until(*deadline) > 2 * idle_spin);
+IdleCore idle_core_until(const Deadline* deadline) {
+  if (idle_spin == 0) return IdleCore::leaves;
+  // With more threads than cores, those of short waits would spin beside each other.
+  if (deadline && left_until(*deadline) <= 2 * idle_spin) return IdleCore::leaves;
+  return IdleCore::spins;
 }
 
 Park wait_for_grant(const Deadline* deadline, bool interruptible, OutsideWord* outside,
-                    bool attends) {
+                    IdleCore idle_core) {
   ThreadRecord<RealWorld>& record = *self.record;
   Park result = Park::woken;
   Nanoseconds look = 0;
-  if (attends || may_attend(deadline)) spin_on_idle_core(attends);
+  if (idle_core != IdleCore::leaves) spin_on_idle_core(idle_core == IdleCore::attends);
   // A deadline, a signal or the outside word would not end a turn in the run queue.
   bool ends_early = deadline || interruptible || outside;
   for (bool has_waited = !ends_early && wait_awake(record);; has_waited = true) {

@@ -15,14 +15,19 @@ CoreIndex current_core();
 // The caller, READY, asks for a core. Whoever has to wait makes sure that somebody watches.
 void make_self_ready();
 
-// Whether a wait for so long, for ever if that is null, begins on the core that it leaves idle.
-bool may_attend(const Deadline* deadline);
+// How a wait begins on the core that the caller has left.
+enum class IdleCore {
+  leaves,   // it soon ends by itself: not there
+  spins,    // there, if it is idle
+  attends,  // it was released to be attended, and was free then (CoreGrants::release_to_attend)
+};
+// Of a wait until then, for ever if that is null: `leaves` or `spins`.
+IdleCore idle_core_until(const Deadline* deadline);
 
 // Waits until the caller is granted a core. Before that, a deadline, the outside word or (if
 // `interruptible`) a handler turns a BLOCKED wait into READY; the core is then still waited for.
-// `attends`: the core that it has released (CoreGrants::release_to_attend) was free then.
 Park wait_for_grant(const Deadline* deadline, bool interruptible, OutsideWord* outside = nullptr,
-                    bool attends = false);
+                    IdleCore idle_core = IdleCore::spins);
 
 // The caller, RUNNING on `core`, may run on that core's CPU only (or as the pin mode says).
 void pin_self(CoreIndex core);

@@ -139,7 +139,7 @@ void thread_detach() {
 
 static Park park(const Deadline* deadline, bool interruptible, OutsideWord* outside, bool ended) {
   ThreadRecord<RealWorld>& record = *self.record;
-  bool attends = may_attend(deadline), left_idle = false;
+  IdleCore idle_core = idle_core_until(deadline);
   self.parked = true;
   self.beside = false;
   {
@@ -154,14 +154,14 @@ static Park park(const Deadline* deadline, bool interruptible, OutsideWord* outs
     }
     note_left(trace::Kind::blocked, block == Block::release ? held.core : kNoCore);
     self.leaves_soon.leaves(ticks);
-    if (block == Block::release && attends) {
-      left_idle = ledger.release_to_attend(held, ended);
-    } else if (block == Block::release) {
+    if (block == Block::release && idle_core == IdleCore::leaves) {
       ledger.release(held, ended);
+    } else if (block == Block::release && ledger.release_to_attend(held, ended)) {
+      idle_core = IdleCore::attends;
     }
   }
   if (interruptible) let_nudge_pass();
-  Park result = wait_for_grant(deadline, interruptible, outside, left_idle);
+  Park result = wait_for_grant(deadline, interruptible, outside, idle_core);
   self.parked = false;
   pass_scheduling_point();
   return result;
