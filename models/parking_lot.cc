@@ -1,5 +1,6 @@
 // Model of the parking lot: a mutex, a semaphore and a condition variable built on it as preload
-// builds them (mutex.cc, semaphore.cc, cond.cc), with timeouts that race wake-ups.
+// builds them (mutex.cc, semaphore.cc, cond.cc), with timeouts and jumps out of signal handlers
+// that race wake-ups.
 #include "check.h"
 #include "sched/lot_wait.h"
 #include "segment/thread_state.h"
@@ -8,6 +9,10 @@ namespace roost::model {
 namespace {
 
 using TheWaiter = Waiter<World>;
+
+// What a signal handler does that interrupts a wait: it leaves it, or jumps within itself.
+enum class Jump { none, out, within };
+struct HasJumped {};
 
 // Threads of one process and how they sleep: managed ones park on their record (with a core for
 // everybody: whoever unparks grants), others wait on the waiter's own word.
@@ -23,21 +28,26 @@ struct Threads {
   struct Host {
     Threads& threads;
     bool timed = false;
+    Jump jump = Jump::none;
+    LotBucket<World>* bucket = nullptr;
 
     ThreadIndex self() const { return threads.managed ? rl::thread_index() : kNoThread; }
     WaitResult sleep(TheWaiter& waiter) {
       for (;;) {
+        if (jump != Jump::none && rl::rand(2) && jumps_out(waiter)) throw HasJumped{};
         if (waiter.woken.load(std::memory_order_acquire)) return WaitResult::woken;
-        bool ended =
-            waiter.thread == kNoThread ? !threads.kernel.wait(waiter.woken, 0u, timed) : park();
+        if (waiter.abandoned) return WaitResult::woken;
+        bool ended = waiter.thread == kNoThread ? sleep_unmanaged(waiter) : park(waiter);
         if (waiter.woken.load(std::memory_order_acquire)) return WaitResult::woken;
-        if (ended) return WaitResult::timed_out;
+        if (ended && !waiter.abandoned) return WaitResult::timed_out;
       }
     }
     void await_signal(TheWaiter& waiter) {
       timed = false;
       sleep(waiter);
     }
+    void joins(LotBucket<World>& its_bucket, TheWaiter&) { bucket = &its_bucket; }
+    void leaves() {}
     void wake(ThreadIndex thread, TheWaiter* waiter) {
       if (thread == kNoThread) {
         threads.kernel.wake(&waiter->woken);  // the waiter may be gone
@@ -47,15 +57,32 @@ struct Threads {
     }
 
    private:
-    // As park() and wait_for_grant() of sched; true: timed out.
-    bool park() {
+    bool ends_early() const { return timed || jump != Jump::none; }
+    bool jumps_out(TheWaiter& waiter) {
+      bool out = jump == Jump::out;
+      jump = Jump::none;
+      abandon_lot_wait<World>(*bucket, waiter, *this);
+      return out;
+    }
+    bool sleep_unmanaged(TheWaiter& waiter) {
+      bool ended = !threads.kernel.wait(waiter.woken, 0u, ends_early());
+      if (ended && jump != Jump::none && jumps_out(waiter)) throw HasJumped{};
+      return ended;
+    }
+
+    // As park(), wait_for_grant() and abandon_wait() of sched; true: timed out.
+    bool park(TheWaiter& waiter) {
       auto& record = threads.records[rl::thread_index()];
       if (begin_block(record).block == Block::permit) return false;
-      bool timed_out = false;
+      bool timed_out = false, leaves = false;
       for (;;) {
         std::uint32_t word = announce_sleep(record);
-        if (state_of(word) == State::running) return timed_out;
-        if (threads.kernel.wait(record.state, word, timed && !timed_out)) continue;
+        if (state_of(word) == State::running) {
+          if (leaves) throw HasJumped{};
+          return timed_out;
+        }
+        if (threads.kernel.wait(record.state, word, ends_early() && !timed_out)) continue;
+        if (jump != Jump::none) leaves = jumps_out(waiter);
         if (!cancel_block(record, 1)) continue;
         timed_out = true;
         threads.grant_core(rl::thread_index());
@@ -165,9 +192,9 @@ struct SemaphoreModel : rl::test_suite<SemaphoreModel, 3> {
     }
     return kBusy;
   }
-  int wait(bool timed) {
+  int wait(bool timed, Jump jump = Jump::none) {
     if (try_wait() == 0) return 0;
-    Threads::Host host{lot, timed};
+    Threads::Host host{lot, timed, jump};
     return wait_retry<World>(
         lot.bucket, &value, 0, host, kBusy, [&] { return try_wait(); },
         [](WaitResult result) { return result == WaitResult::timed_out ? kTimedOut : kBusy; });
@@ -205,22 +232,51 @@ struct SemaphoreModel : rl::test_suite<SemaphoreModel, 3> {
   }
 };
 
+// Two takers, one of whom a handler's jump takes out of its wait, and a poster: what was posted to
+// the one is the other's.
+template <Jump kJump>
+struct JumpModel : rl::test_suite<JumpModel<kJump>, 3> {
+  SemaphoreModel semaphore;
+  unsigned taken = 0;
+
+  void before() { semaphore.before(); }
+  void thread(unsigned index) {
+    if (index == 2) {
+      for (int i = 0; i < (kJump == Jump::out ? 1 : 2); ++i) semaphore.post();
+      return;
+    }
+    try {
+      RL_ASSERT(semaphore.wait(false, index == 0 ? kJump : Jump::none) == 0);
+      ++taken;
+      // The other one waits for it, if there was one post only.
+      if (kJump == Jump::out && index == 0) semaphore.post();
+    } catch (HasJumped) {
+    }
+  }
+  void after() {
+    RL_ASSERT(taken >= 1);
+    RL_ASSERT(semaphore.lot.bucket.count.load() == 0 && !semaphore.lot.bucket.head);
+  }
+};
+
 // Two waiters and a signaller: whoever was taken out of the queue wakes, even at its deadline, and
 // a signal given to a waiter is never lost to a timeout.
 struct ConditionModel : rl::test_suite<ConditionModel, 3> {
   Lot lot;
   int condition = 0;  // its address is the key
   rl::var<int> guarded{0};
-  unsigned signalled = 0, woken = 0, timed_out = 0;
+  unsigned signalled = 0, woken = 0, gave_up = 0;
   bool timeouts = false;
+  Jump jump = Jump::none;
 
   void before() {
     lot.managed = rl::rand(2);
     timeouts = rl::rand(2);
+    if (!timeouts && rl::rand(2)) jump = rl::rand(2) ? Jump::out : Jump::within;
   }
 
-  bool wait(bool timed) {
-    Threads::Host host{lot, timed};
+  bool wait(bool timed, Jump its_jump) {
+    Threads::Host host{lot, timed, its_jump};
     TheWaiter waiter;
     waiter.key = &condition;
     begin_signal_wait<World>(lot.bucket, waiter, host, [] { return true; });
@@ -234,12 +290,16 @@ struct ConditionModel : rl::test_suite<ConditionModel, 3> {
     if (index < 2) {
       lot.lock();
       while (guarded($) == 0) {
-        if (wait(timeouts && index == 0)) {
-          ++woken;
-        } else {
-          ++timed_out;
-          break;
+        try {
+          if (wait(timeouts && index == 0, index == 0 ? jump : Jump::none)) {
+            ++woken;
+            continue;
+          }
+        } catch (HasJumped) {
+          lot.lock();  // as after pthread_cond_wait
         }
+        ++gave_up;
+        if (jump != Jump::within) break;
       }
       lot.unlock();
       return;
@@ -255,7 +315,8 @@ struct ConditionModel : rl::test_suite<ConditionModel, 3> {
     } while (limit++ == 1);
   }
   void after() {
-    RL_ASSERT(woken == signalled);
+    // A signal may have been given to one who then left by a jump.
+    RL_ASSERT(woken == signalled || (jump == Jump::out && woken + 1 == signalled && gave_up == 1));
     RL_ASSERT(lot.bucket.count.load() == 0 && !lot.bucket.head);
   }
 };
@@ -296,6 +357,8 @@ int main() {
   check.holds<MutexModel<false>>("mutex:", 400000);
   check.holds<MutexModel<true>>("mutex with timeouts:", 400000);
   check.holds<SemaphoreModel>("semaphore with timeouts:", 400000);
+  check.holds<JumpModel<Jump::out>>("semaphore with a jump out of a wait:", 400000);
+  check.holds<JumpModel<Jump::within>>("semaphore with a jump within a handler:", 400000);
   check.holds<ConditionModel>("condition variable:", 400000);
   check.holds<SignalModel>("a signal and what was written before it:", 400000);
   // [lot-1]: a waiter falls asleep although the object is free.

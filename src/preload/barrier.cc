@@ -33,14 +33,19 @@ ROOST_EXPORT int pthread_barrier_wait(pthread_barrier_t* barrier) noexcept {
   LotBucketOf& bucket = bucket_of(barrier);
   LotWaiter waiter;
   waiter.key = barrier;
+  unsigned round = 0;
   bool waits = begin_signal_wait<RealWorld>(bucket, waiter, host, [&] {
+    round = b.current_round;
     if (++b.in < b.count) return true;
     b.in = 0;
     ++b.current_round;
     return false;
   });
   if (waits) {
-    end_signal_wait<RealWorld>(bucket, waiter, host);
+    auto goes_on = [&] { return b.current_round == round; };
+    while (end_signal_wait<RealWorld>(bucket, waiter, host) == WaitResult::abandoned &&
+           begin_signal_wait<RealWorld>(bucket, waiter, host, goes_on)) {
+    }
     return 0;
   }
   // Whoever comes for the next round cannot be in the queue yet unless all of this round have left.

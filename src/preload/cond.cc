@@ -44,19 +44,14 @@ int wait(pthread_cond_t* cond, pthread_mutex_t* mutex, const Deadline* deadline)
   if (error) {
     count_user(mutex, -1u);
     // Not ours to wait with. Pass on a signal that may have come already.
-    bucket.acquire();
-    bool queued = waiter.queued;
-    if (queued) {
-      bucket.remove(waiter);
-      bucket.retract();
-    }
-    bucket.release();
-    if (!queued) {
+    if (!leave_queue<RealWorld>(bucket, waiter)) {
       host.await_signal(waiter);
       cond_wake(cond, 1);
     }
+    host.leaves();
     return error;
   }
+  host.has_unlocked(mutex);
   WaitResult result = end_signal_wait<RealWorld>(bucket, waiter, host);
   error = mutex_lock(mutex);
   if (error == 0 || error == EOWNERDEAD) count_user(mutex, -1u);

@@ -88,6 +88,7 @@ bool run_errand(void (*run)(void*), void* data) {
   begin_signal_wait<RealWorld>(bucket, waiter, host, [] { return true; });
   if (!give(errand)) {
     leave_queue<RealWorld>(bucket, waiter);
+    host.leaves();
     return false;
   }
   end_signal_wait<RealWorld>(bucket, waiter, host);

@@ -21,12 +21,6 @@ std::atomic<bool> unseen_waiters{false};
 // Threads that wait on private futexes in the kernel alone; one that never came back counts on.
 std::atomic<std::uint32_t> kernel_waiters{0};
 
-struct ParkedWait {
-  LotBucketOf* bucket;
-  LotWaiter waiter;
-};
-constinit thread_local ParkedWait* parked_wait __attribute__((tls_model("initial-exec"))) = nullptr;
-
 bool is_private(const SystemCall& s) { return s.b & FUTEX_PRIVATE_FLAG; }
 std::uint32_t* word_of(const SystemCall& s) { return reinterpret_cast<std::uint32_t*>(s.a); }
 
@@ -139,17 +133,15 @@ long wait_parked(const SystemCall& s) {
   OutsideWord outside{word_of(s), expected};
   LotHost host(outside);
   host.waits_for("futex");
-  ParkedWait wait{&bucket_of(word_of(s)), {}};
-  wait.waiter.key = word_of(s);
-  wait.waiter.tag = kFutex;
-  bool waits = begin_signal_wait<RealWorld>(*wait.bucket, wait.waiter, host, [&] {
-    if (__atomic_load_n(word_of(s), __ATOMIC_SEQ_CST) != expected) return false;
-    parked_wait = &wait;
-    return true;
+  LotBucketOf& bucket = bucket_of(word_of(s));
+  LotWaiter waiter;
+  waiter.key = word_of(s);
+  waiter.tag = kFutex;
+  bool waits = begin_signal_wait<RealWorld>(bucket, waiter, host, [&] {
+    return __atomic_load_n(word_of(s), __ATOMIC_SEQ_CST) == expected;
   });
   if (!waits) return -EAGAIN;
-  WaitResult result = end_signal_wait<RealWorld>(*wait.bucket, wait.waiter, host);
-  parked_wait = nullptr;
+  WaitResult result = end_signal_wait<RealWorld>(bucket, waiter, host);
   using End = OutsideWord::End;
   if (result == WaitResult::woken) {
     // Woken twice: the second wake-up was another waiter's.
@@ -197,16 +189,5 @@ long serve_futex(const SystemCall& s) {
 }
 
 void futexes_may_wait_unseen() { unseen_waiters.store(true, std::memory_order_relaxed); }
-
-void abandon_futex_wait() {
-  ParkedWait* wait = parked_wait;
-  if (!wait || self.depth != 0 || !in_managed_process()) return;
-  parked_wait = nullptr;
-  // Taken out by a waker: its last touch is a few instructions away.
-  if (!leave_queue<RealWorld>(*wait->bucket, wait->waiter)) {
-    while (!wait->waiter.woken.load(std::memory_order_acquire)) os::yield();
-  }
-  if (self.parked) abandon_park();
-}
 
 }  // namespace roost

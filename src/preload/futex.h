@@ -19,7 +19,4 @@ long serve_futex(const SystemCall&);
 // every wake-up is the kernel's too.
 void futexes_may_wait_unseen();
 
-// Before abandon_wait: a jump out of a futex wait in the parking lot.
-void abandon_futex_wait();
-
 }  // namespace roost

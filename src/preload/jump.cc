@@ -1,17 +1,21 @@
-// longjmp out of a signal handler that interrupted a wait.
+// longjmp and pthread_exit out of a signal handler that interrupted a wait.
 //
-// A handler may leave read, pause and every other async-signal-safe call by a jump. The thread is
-// then without a core, and the frame that would ask for one again is gone: so it asks before it
-// jumps. In a call that nobody was to disturb, it may be asked again from then on. (A jump within
-// the handler itself asks for nothing; the watchdog then takes back the core from the call that
-// goes on.)
+// A handler may leave read, pause and every other async-signal-safe call by a jump; Linux bears it
+// of most other waits, too. The thread is then without a core, or queued in the parking lot, and
+// the frame that would see to that is gone: so it is seen to before the jump. In a call that nobody
+// was to disturb, the thread may be asked again from then on. (A jump within the handler itself
+// leaves nothing. Waits in the lot begin anew after it; from a call that goes on in the kernel the
+// watchdog takes the core back.)
 //
-// A handler that comes while the thread gives its core away, or asks for one, may not jump: what it
-// interrupts would never be finished. Programs that mean to jump out of handlers have called
-// sigsetjmp before, so that the signal's mask is restored; from then on no handler comes there.
+// A handler that comes while Roost changes what is shared may not jump: what it interrupts would
+// never be finished. Programs that mean to jump out of handlers have called sigsetjmp before, so
+// that the signal's mask is restored; from then on no handler comes there. For one that ends its
+// thread it is so only after such an accident.
+#include <pthread.h>
 #include <setjmp.h>
+#include <threads.h>
 
-#include "preload/futex.h"
+#include "preload/mutex.h"
 #include "preload/wait.h"
 
 namespace roost {
@@ -22,16 +26,36 @@ ROOST_LISTED constinit Real<void(__jmp_buf_tag*, int)> real__longjmp{"_longjmp"}
 ROOST_LISTED constinit Real<void(__jmp_buf_tag*, int)> real_siglongjmp{"siglongjmp"};
 ROOST_LISTED constinit Real<void(__jmp_buf_tag*, int)> real___longjmp_chk{"__longjmp_chk"};
 
-template <class Real>
-__attribute__((noreturn)) void jump(Real& behind, __jmp_buf_tag* to, int value) {
-  abandon_futex_wait();
+ROOST_LISTED constinit Real<void(void*)> real_pthread_exit{"pthread_exit"};
+ROOST_LISTED constinit Real<void(int)> real_thrd_exit{"thrd_exit"};
+
+// Returns the mutex of a condition variable that was waited for.
+pthread_mutex_t* leave_waits() {
+  pthread_mutex_t* unlocked = LotHost::abandon_all();
   self.inside_libc = false;
   bool waits = self.in_kernel || self.parked;
-  if (__builtin_expect(waits || WithoutNudges::any(), 0) && in_managed_process()) {
+  if (__builtin_expect(waits || WithoutNudges::any() || roost_is_cancellable(), 0) &&
+      in_managed_process()) {
     if (waits) abandon_wait();
+    roost_leave_cancellable();
     WithoutNudges::end();
   }
+  return unlocked;
+}
+
+template <class Real>
+__attribute__((noreturn)) void jump(Real& behind, __jmp_buf_tag* to, int value) {
+  leave_waits();
   behind(to, value);
+  __builtin_unreachable();
+}
+
+template <class Real, class Result>
+__attribute__((noreturn)) void end_thread(Real& behind, Result result) {
+  if (inside_roost()) keep_handlers_out_of_sections();
+  // The cleanup handlers of who waits for a condition variable have its mutex, as in libc.
+  if (pthread_mutex_t* unlocked = leave_waits()) mutex_lock(unlocked);
+  behind(result);
   __builtin_unreachable();
 }
 
@@ -42,9 +66,7 @@ ROOST_LISTED constinit Real<int(__jmp_buf_tag*, int)> real_sigsetjmp{"__sigsetjm
 // Called by preload/jump_entry.S, which goes on at what it returns.
 extern "C" __attribute__((visibility("hidden"))) void* roost_sigsetjmp_of_libc(int keeps_mask);
 void* roost_sigsetjmp_of_libc(int keeps_mask) {
-  // Stored once: all threads read its cache line.
-  if (keeps_mask && !handlers_may_jump.load(std::memory_order_relaxed))
-    handlers_may_jump.store(true, std::memory_order_relaxed);
+  if (keeps_mask) keep_handlers_out_of_sections();
   return reinterpret_cast<void*>(real_sigsetjmp.get());
 }
 
@@ -59,6 +81,13 @@ ROOST_EXPORT __attribute__((noreturn)) void siglongjmp(__jmp_buf_tag* to, int va
 }
 ROOST_EXPORT __attribute__((noreturn)) void __longjmp_chk(__jmp_buf_tag* to, int value) noexcept {
   jump(real___longjmp_chk, to, value);
+}
+
+ROOST_EXPORT __attribute__((noreturn)) void pthread_exit(void* result) {
+  end_thread(real_pthread_exit, result);
+}
+ROOST_EXPORT __attribute__((noreturn)) void thrd_exit(int result) {
+  end_thread(real_thrd_exit, result);
 }
 
 }  // namespace roost

@@ -10,6 +10,7 @@
 namespace roost {
 
 std::atomic<bool> may_stop_threads{false};
+std::atomic<bool> stops_threads{false};
 
 void look_for_who_stops_threads() {
   if (may_stop_threads.load(std::memory_order_relaxed)) return;
@@ -28,7 +29,8 @@ void look_for_who_stops_threads() {
 }
 
 void keep_handlers_out() {
-  handlers_may_wait.store(true, std::memory_order_seq_cst);
+  stops_threads.store(true, std::memory_order_relaxed);
+  keep_handlers_out_of_sections();
   // Once: until then threads leave the critical sections that they have entered without it.
   constexpr Nanoseconds kLongEnough = 1'000'000;
   os::sleep_for(kLongEnough);

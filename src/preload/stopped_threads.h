@@ -6,8 +6,9 @@
 
 namespace roost {
 
-// The process has objects that may do so. They have not yet, as long as handlers_may_wait is false.
+// The process has objects that may do so, and whether they have been seen to.
 extern std::atomic<bool> may_stop_threads;
+extern std::atomic<bool> stops_threads;
 
 // Looks for such objects. Not on arbitrary threads: takes the dynamic linker's lock.
 void look_for_who_stops_threads();
@@ -16,7 +17,7 @@ void keep_handlers_out();
 // Before a thread is sent a signal. In handlers, too.
 inline void before_signal_to_thread() {
   if (__builtin_expect(may_stop_threads.load(std::memory_order_relaxed), 0) &&
-      !handlers_may_wait.load(std::memory_order_relaxed))
+      !stops_threads.load(std::memory_order_relaxed))
     keep_handlers_out();
 }
 

@@ -220,8 +220,11 @@ void* kernel_thread(void* data) {
   signal_stack_start();
   set_signal_mask(t->inherited.signal_mask);
   trap_thread_starts();
+  roost_cleanups none;
+  roost_note_cleanups(&none);
   for (;;) {
     void* result = t->start(t->argument);
+    roost_reset_cleanups(&none);
     t->argument = nullptr;  // a leak is the program's from here on
     if (!finish(t, result) || !await_next_start(t)) return result;
   }

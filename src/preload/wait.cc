@@ -21,6 +21,7 @@ void lot_empties_at_fork() {
 }
 
 void lot_after_fork() {
+  LotHost::after_fork();
   if (lot_is_wiped) return;
   lot.for_each_bucket([](LotBucketOf& bucket) {
     bucket.lock.store(0, std::memory_order_relaxed);
@@ -42,15 +43,32 @@ void wake_all_who_retry() {
   });
 }
 
+static bool has_ended(const LotWaiter& waiter) {
+  return waiter.woken.load(std::memory_order_acquire) || waiter.abandoned;
+}
+
 static bool is_before(const timespec& one, const timespec& other) {
   return one.tv_sec != other.tv_sec ? one.tv_sec < other.tv_sec : one.tv_nsec < other.tv_nsec;
+}
+
+constinit thread_local LotHost* LotHost::innermost_ = nullptr;
+
+pthread_mutex_t* LotHost::abandon_all() {
+  if (!innermost_ || inside_roost() || !in_managed_process()) return nullptr;
+  pthread_mutex_t* unlocked = nullptr;
+  while (LotHost* host = innermost_) {
+    innermost_ = host->outer_;
+    if (host->unlocked_) unlocked = host->unlocked_;
+    abandon_lot_wait<RealWorld>(*host->bucket_, *host->waiter_, *host);
+  }
+  return unlocked;
 }
 
 WaitResult LotHost::sleep(LotWaiter& waiter) {
   if (waiter.thread == kNoThread) return sleep_unmanaged(waiter);
   if (is_light()) return sleep_beside_siblings(waiter);
   for (;;) {
-    if (waiter.woken.load(std::memory_order_acquire)) return WaitResult::woken;
+    if (has_ended(waiter)) return WaitResult::woken;
     if (cancellable_ && cancel_requested()) return WaitResult::cancelled;
     roost::self.waits_in = object_;
     Park ended = park(deadline_, interruptible_, outside_);
@@ -66,7 +84,7 @@ WaitResult LotHost::sleep_unmanaged(LotWaiter& waiter) {
   constexpr Nanoseconds kLook = 20'000'000;
   bool realtime = deadline_ && deadline_->realtime;
   for (;;) {
-    if (waiter.woken.load(std::memory_order_acquire)) return WaitResult::woken;
+    if (has_ended(waiter)) return WaitResult::woken;
     if (cancellable_ && cancel_requested()) return WaitResult::cancelled;
     const timespec* until = deadline_ ? &deadline_->at : nullptr;
     bool looks = false;
@@ -88,7 +106,7 @@ WaitResult LotHost::sleep_unmanaged(LotWaiter& waiter) {
 WaitResult LotHost::sleep_beside_siblings(LotWaiter& waiter) {
   LightWait wait(deadline_, outside_);
   for (;;) {
-    if (waiter.woken.load(std::memory_order_acquire)) return WaitResult::woken;
+    if (has_ended(waiter)) return WaitResult::woken;
     if (cancellable_ && cancel_requested()) return WaitResult::cancelled;
     if (wait.timed_out()) return WaitResult::timed_out;
     if (wait.word_changed()) return WaitResult::interrupted;

@@ -53,6 +53,20 @@ class LotHost {
   void await_signal(LotWaiter& waiter);
   static void wake(ThreadIndex thread, LotWaiter* waiter);
 
+  void joins(LotBucketOf& bucket, LotWaiter& waiter) {
+    bucket_ = &bucket;
+    waiter_ = &waiter;
+    outer_ = innermost_;
+    innermost_ = this;
+  }
+  void leaves() { innermost_ = outer_; }
+  // Ends the calling thread's waits in the lot, in a signal handler that is about to leave them.
+  // The mutex of the condition variable that was one of them, if so.
+  static pthread_mutex_t* abandon_all();
+  void has_unlocked(pthread_mutex_t* mutex) { unlocked_ = mutex; }
+  // In the child of a fork, where nobody is in the lot.
+  static void after_fork() { innermost_ = nullptr; }
+
  private:
   WaitResult sleep_unmanaged(LotWaiter& waiter);
   WaitResult sleep_beside_siblings(LotWaiter& waiter);
@@ -62,6 +76,13 @@ class LotHost {
   OutsideWord* outside_ = nullptr;
   bool interruptible_;
   bool cancellable_;
+
+  LotBucketOf* bucket_ = nullptr;
+  LotWaiter* waiter_ = nullptr;
+  pthread_mutex_t* unlocked_ = nullptr;
+  LotHost* outer_ = nullptr;  // of the wait that the handler this one is in has interrupted
+  static constinit thread_local LotHost* innermost_
+      __attribute__((tls_model("initial-exec"), visibility("hidden")));
 };
 
 // True in a signal handler that interrupted Roost itself: waits go to libc, wakes are deferred.
@@ -113,7 +134,7 @@ auto without_core(const Call& call, const char* name = __builtin_FUNCTION()) {
   follow_changed_policy();
   CallFrame<Call> frame{&call};
   if (!can_park() || !waits_in_managed_process()) {
-    if (inside_roost()) handlers_may_wait.store(true, std::memory_order_relaxed);
+    if (inside_roost()) keep_handlers_out_of_sections();
     HandlerWait wait = begin_wait_in_handler();
     if (wait == HandlerWait::none) return call();
     auto end = [](void* begun) { end_handler_wait(*static_cast<HandlerWait*>(begun)); };

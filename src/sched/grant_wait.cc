@@ -180,7 +180,7 @@ CoreIndex current_core() {
 
 // The caller, READY, asks for a core.
 void make_self_ready() {
-  CriticalInCall critical;
+  Critical critical;
   runtime_ledger().make_ready(self.index);
 }
 

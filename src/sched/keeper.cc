@@ -429,7 +429,7 @@ void keeper_look_instead() {
   bool goes_on = watches;
   watches = tick == tick_before;
   if (watches) {
-    CriticalInCall critical;
+    Critical critical;
     // Who has the lock may be stopped: then what died remains to be cleaned up after.
     bool leads = take_lead(0);
     if (leads || ticks.compare_exchange_strong(tick, tick + 1, std::memory_order_relaxed)) {

@@ -4,6 +4,9 @@
 //   ThreadIndex self()                                  kNoThread for an unmanaged thread
 //   WaitResult sleep(Waiter<W>&, const Deadline*)       until woken, deadline or signal
 //   void wake(ThreadIndex, Waiter<W>*)                  unpark, or futex wake for unmanaged ones
+//   void joins(bucket, Waiter<W>&), void leaves()       a handler that jumps finds the waiter
+//   between
+//                                                       the two; joins is called with the lock held
 // Wake-ups are issued after the bucket's lock is dropped.
 #pragma once
 
@@ -11,7 +14,8 @@
 
 namespace roost {
 
-enum class WaitResult { woken, timed_out, interrupted, cancelled };
+// `abandoned`: of signal waits alone, by a handler that has come back after all.
+enum class WaitResult { woken, timed_out, interrupted, cancelled, abandoned };
 
 // Waits until `attempt()` returns something other than `busy`, and returns that; or
 // `gave_up(result)` when the sleep ends otherwise. `attempt` runs under the bucket's lock and must
@@ -29,10 +33,17 @@ int wait_retry(Bucket& bucket, const void* key, std::uint32_t tag, Host& host, i
   int result = attempt();
   if (result == busy) {
     bucket.push_back(waiter);
+    host.joins(bucket, waiter);
     for (;;) {
       bucket.release();
       WaitResult sleep = host.sleep(waiter);
       bucket.acquire();
+      if (waiter.abandoned) {  // and gone on with: it begins anew, at the end of the queue
+        waiter.abandoned = waiter.expelled = false;
+        bucket.announce();
+        bucket.push_back(waiter);
+        host.joins(bucket, waiter);
+      }
       result = attempt();
       if (result != busy) break;
       if (sleep != WaitResult::woken) {
@@ -43,6 +54,7 @@ int wait_retry(Bucket& bucket, const void* key, std::uint32_t tag, Host& host, i
       ++waiter.failures;
     }
     bucket.remove(waiter);
+    host.leaves();
   }
   bucket.retract();
   bucket.release();
@@ -90,7 +102,9 @@ bool begin_signal_wait(Bucket& bucket, Waiter<W>& waiter, Host& host, Ready&& re
   bucket.announce();
   bool wait = ready();
   if (wait) {
+    waiter.abandoned = waiter.expelled = false;
     bucket.push_back(waiter);
+    host.joins(bucket, waiter);
   } else {
     bucket.retract();
   }
@@ -98,7 +112,8 @@ bool begin_signal_wait(Bucket& bucket, Waiter<W>& waiter, Host& host, Ready&& re
   return wait;
 }
 
-// Takes the waiter out of the queue, unless a signaller has done so: false then.
+// Takes the waiter out of the queue, unless a signaller has done so: false then, and the signaller
+// will still mark it.
 template <class W, class Bucket>
 bool leave_queue(Bucket& bucket, Waiter<W>& waiter) {
   bucket.acquire();
@@ -135,12 +150,36 @@ template <class W, class Bucket, class Host>
 WaitResult end_signal_wait(Bucket& bucket, Waiter<W>& waiter, Host& host) {
   for (;;) {
     WaitResult sleep = host.sleep(waiter);
-    if (waiter.woken.load(std::memory_order_acquire)) return WaitResult::woken;  // [signal-1]
-    if (sleep == WaitResult::woken) continue;
-    if (leave_queue<W>(bucket, waiter)) return sleep;
-    host.await_signal(waiter);
-    return WaitResult::woken;
+    bool signalled = waiter.woken.load(std::memory_order_acquire);  // [signal-1]
+    if (!signalled && waiter.abandoned) return WaitResult::abandoned;
+    if (!signalled && sleep == WaitResult::woken) continue;
+    if (!signalled && !leave_queue<W>(bucket, waiter)) {
+      host.await_signal(waiter);
+      signalled = true;
+    }
+    host.leaves();
+    return signalled ? WaitResult::woken : sleep;
   }
+}
+
+// Ends the wait of the calling thread in the name of its frame, which a signal handler is about to
+// leave by a jump. Perhaps the jump does not go that far, and the wait goes on later: wait_retry
+// begins anew then, end_signal_wait returns `abandoned`.
+template <class W, class Bucket, class Host>
+void abandon_lot_wait(Bucket& bucket, Waiter<W>& waiter, Host& host) {
+  bool queued = leave_queue<W>(bucket, waiter);
+  waiter.abandoned = true;
+  for (unsigned spins = 0; !queued && !waiter.woken.load(std::memory_order_acquire); ++spins)
+    W::relax(spins);  // [signal-1]
+  if (!waiter.retries || !waiter.woken.exchange(0, std::memory_order_relaxed)) return;
+  // It was to try for what it waited for; now another has to.
+  bool passed_on = false;
+  wake_retry<W>(bucket, waiter.key, host, [&](Waiter<W>& other) {
+    if (passed_on) return Choice::stop;
+    if (other.woken.load(std::memory_order_relaxed)) return Choice::skip;
+    passed_on = true;
+    return Choice::wake;
+  });
 }
 
 // Takes up to `limit` waiters for `key` that `choose` accepts out of the queue, oldest first, and

@@ -28,6 +28,7 @@ struct Waiter {
   bool queued = false;             // under the bucket's lock
   bool expelled = false;           // taken out of the queue unwoken, under the bucket's lock
   bool retries = false;            // waits by the retry protocol: may be woken for nothing
+  bool abandoned = false;          // by abandon_lot_wait; the thread's own
   std::uint32_t failures = 0;      // tries after a wake-up that came too late, under the lock
   ThreadIndex thread = kNoThread;  // managed waiter: its record; unmanaged: kNoThread
   typename W::template atomic<std::uint32_t> woken{0};  // unmanaged waiters futex-wait on it

@@ -40,6 +40,8 @@ struct TestHost {
   void wake(ThreadIndex, TestWaiter* waiter) {
     os::futex_wake(&waiter->woken, 1, os::FutexScope::process);
   }
+  void joins(LotBucket<RealWorld>&, TestWaiter&) {}
+  void leaves() {}
 };
 
 int give_up(WaitResult result) { return result == WaitResult::timed_out ? kTimedOut : kBusy; }

@@ -153,10 +153,8 @@ inline bool has_core() {
 }
 void regain_core();
 // Before a signal handler that interrupted a wait jumps out of it for good: what the waiting frame
-// would have done on return. [managed]
+// would have done on return. Who was to wake the thread may still do so, for nothing. [managed]
 void abandon_wait();
-// The same for a park() whose waker no longer knows of it; abandon_wait comes after.
-void abandon_park();
 
 // Whether the caller can block through Roost: managed, and not in a handler that interrupted Roost.
 inline bool can_park() { return self.record && self.depth == 0 && !self.parked && !self.in_kernel; }

@@ -248,7 +248,7 @@ void enter_external() {
   if (be_external(*self.record)) {
     note_left(trace::Kind::in_kernel, kNoCore);
   } else {
-    CriticalInCall critical;
+    Critical critical;
     RuntimeLedger& ledger = runtime_ledger();
     Held held = ledger.leave_core(self.index, State::external);
     note_left(trace::Kind::in_kernel, held.core);
@@ -289,21 +289,15 @@ void abandon_wait() {
   if (self.in_kernel) leave_external();
   come_back(*self.record);  // out of a handler that waits
   Attendance<RuntimeLedger>::abandon(runtime_ledger());
+  if (!self.parked) return;
   // Or just before it attended its core.
-  if (self.parked) Attendance<RuntimeLedger>::end(runtime_ledger(), self.record->last_core);
-  // It was on its way to a core already. (A jump out of a BLOCKED wait, which POSIX leaves
-  // undefined, is not made good.)
-  if (!self.parked ||
-      state_of(self.record->state.load(std::memory_order_relaxed)) == State::blocked)
-    return;
+  Attendance<RuntimeLedger>::end(runtime_ledger(), self.record->last_core);
+  // If it is not on its way to a core already.
+  if (cancel_block(*self.record, party_of_thread(self.index))) make_self_ready();
   self.record->wait_words = 0;  // the jump leaves that wait
   wait_for_grant(nullptr, false);
   self.parked = false;
   end_wait_inside_libc();
-}
-
-void abandon_park() {
-  if (cancel_block(*self.record, party_of_thread(self.index))) make_self_ready();
 }
 
 void unpin_self() {

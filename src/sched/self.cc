@@ -12,8 +12,7 @@ constexpr std::uint32_t kDeferred = sizeof self.deferred / sizeof self.deferred[
 
 }  // namespace
 
-std::atomic<bool> handlers_may_jump{false};
-std::atomic<bool> handlers_may_wait{false};
+std::atomic<bool> handlers_stay_out{false};
 
 void NoSignals::block() { os::change_signal_mask(SIG_SETMASK, os::kAllButTraps, &before_); }
 void NoSignals::restore() { os::change_signal_mask(SIG_SETMASK, before_); }
@@ -25,7 +24,7 @@ void (*at_new_epoch)() = [] {};
 std::atomic<std::uint32_t> waiters_inside_libc{0};
 
 void RealWorld::enter_critical() {
-  bool blocks = handlers_may_wait.load(std::memory_order_relaxed) && self.depth == 0;
+  bool blocks = handlers_stay_out.load(std::memory_order_relaxed) && self.depth == 0;
   if (__builtin_expect(blocks, 0) && !self.blocks_signals) {
     os::change_signal_mask(SIG_SETMASK, os::kAllButTraps, &self.blocked_before);
     self.blocks_signals = true;

@@ -117,20 +117,16 @@ class NoSignals {
   std::uint64_t before_ = 0;
 };
 
-// Whether the program has handlers that may leave the call they interrupt by siglongjmp.
-extern std::atomic<bool> handlers_may_jump;
-
-// Whether it has handlers that wait, for another thread that stops this one by a signal and starts
-// it again later (a collector's): what they interrupted would not go on meanwhile, and others may
-// need it. From then on none comes in a critical section.
-extern std::atomic<bool> handlers_may_wait;
-
-// Critical on the way into a call that a handler that jumps may leave, or out of it: what it
-// interrupted would never be finished, so it comes later.
-class CriticalInCall {
-  NoSignals no_jump_{handlers_may_jump.load(std::memory_order_relaxed)};
-  Critical critical_;
-};
+// Whether no handler comes in a critical section, for two system calls in each outermost one. So
+// it is once the program may have handlers that leave what they interrupt by siglongjmp, or that
+// wait for another thread (a collector's, which stops this one by a signal and starts it again
+// later): what they interrupted would not be finished, or not soon, and others may need it.
+extern std::atomic<bool> handlers_stay_out;
+// Stored once: all threads read its cache line.
+inline void keep_handlers_out_of_sections() {
+  if (!handlers_stay_out.load(std::memory_order_relaxed))
+    handlers_stay_out.store(true, std::memory_order_seq_cst);
+}
 
 // Leaves a wake-up for the interrupted code to issue. Called in a handler, with self.depth > 0.
 void defer_wake(void (*run)(const void*, std::uint32_t), const void* key, std::uint32_t count);
