@@ -12,10 +12,9 @@
 // that.
 #include "base/callers_own.h"
 #include "base/lock_polls.h"
-#include "preload/defer_cancellation.h"
+#include "preload/light.h"
 #include "preload/real.h"
-#include "preload/wait.h"
-#include "sched/runtime_os.h"
+#include "preload/yield.h"
 
 extern "C" {
 unsigned ucp_worker_progress(void* worker);
@@ -33,12 +32,6 @@ ROOST_LISTED constinit Real<unsigned(void*)> next_progress{"ucp_worker_progress"
 ROOST_LISTED constinit Real<int(void*)> next_trylock{"mkl_serv_trylock"};
 
 constinit thread_local LockPolls polls __attribute__((tls_model("initial-exec")));
-
-void let_ready_thread_run() {
-  if (!can_park() || !runtime_ledger().any_queued()) return;
-  DeferCancellation deferred;
-  yield_core(nullptr);
-}
 
 }  // namespace
 

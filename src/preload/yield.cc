@@ -102,6 +102,12 @@ void yield() {
   if (!can_park() || !yield_core()) os::yield();
 }
 
+void let_ready_thread_run() {
+  if (!can_park() || !runtime_ledger().any_queued()) return;
+  DeferCancellation deferred;
+  yield_core(nullptr);
+}
+
 int roost_yield_from(const YieldFrame* frame) {
   follow_changed_policy();
   bool parks = can_park();

@@ -6,4 +6,8 @@ namespace roost {
 // As sched_yield, for Roost's own use. Any thread.
 void yield();
 
+// For who polls and has found nothing: hands the core to a READY thread, if there is one and this
+// thread has a core. Any thread.
+void let_ready_thread_run();
+
 }  // namespace roost

@@ -46,13 +46,16 @@ def test_spinners_of_two_programs_share_one_core(world: World, mode: str):
     world.require_gone(instance)
 
 
-@cases("local", "global")
-def test_who_polls_ucx_in_vain_gives_the_core_to_the_next(world: World, scope: str):
+@cases(("ucp_worker_progress", "local"), ("ucp_worker_progress", "global"), ("MPI_Test", "local"),
+       ("PMPI_Request_get_status", "local"), ("PMPI_Testany", "global"), ("MPI_Testall", "global"),
+       ("MPI_Testsome", "local"), ("MPI_Iprobe", "global"), ("MPI_Improbe", "local"))
+def test_who_polls_for_messages_in_vain_gives_the_core_to_the_next(world: World, poll):
     """Without yields a turn would end with a time slice of the watchdog's shares."""
+    function, scope = poll
     turns = 400
     instance = world.roost.new_instance("progress")
     library = world.program("libprogress.so", folder="posix/lib")[0]
-    command = world.program("progress_turns", library, scope, turns)
+    command = world.program("progress_turns", library, scope, function, turns)
     outcome = world.start(command, instance, "--cores", "1", "--spin", "off", "--stats").wait(60)
     require_success(outcome, "progress_turns")
     require(outcome.stdout == b"%d turns\n" % turns, f"it printed {outcome.stdout!r}")
