@@ -83,18 +83,58 @@ void start_trial(Segment& s, CoreIndex core, Nanoseconds now) {
   cores[core].tried = now;
 }
 
-void set_aside(Segment& s, CoreIndex core, Nanoseconds now) {
-  start_trial(s, core, now);
+void leave_alone(Segment& s, CoreIndex core) {
   set_bit(s.header->contended, core);
   cores[core].aside = true;
   ++n_aside;
+}
+
+void set_aside(Segment& s, CoreIndex core, Nanoseconds now) {
+  start_trial(s, core, now);
+  leave_alone(s, core);
+}
+
+// Whether threads come round so fast that a late one keeps all others waiting, or are so few.
+bool wait_for_each_other(const Segment& s, Nanoseconds now) {
+  static unsigned usually_queued;  // mean of the last looks
+  unsigned queued = 0;
+  bool fast = false;
+  for (CoreIndex core = 0; core < s.header->n_cores; ++core) {
+    queued += s.cores[core].ready.load(std::memory_order_relaxed);
+    ThreadIndex owner = thread_of_owner(s.cores[core].owner.load(std::memory_order_relaxed));
+    unsigned& moments = cores[core].moments;
+    if (owner < s.header->n_threads)
+      moments = now < s.threads[owner].granted_ns + kMoment ? moments + 1 : 0;
+    fast |= moments >= kLooks && !cores[core].aside;
+  }
+  constexpr unsigned kOne = 64, kWeight = 8;
+  usually_queued = ((kWeight - 1) * usually_queued + queued * kOne) / kWeight;
+  return fast || usually_queued < kOne;
+}
+
+void leave_for_a_while(Segment& s, CoreIndex core, Nanoseconds now) {
+  History& history = cores[core];
+  history.while_lasting = next_while(history, now);
+  history.back_at = now + history.while_lasting;
+  history.for_a_while = true;
+  leave_alone(s, core);
+}
+
+void leave_late_ones(Segment& s, Nanoseconds now) {
+  bool each_waits = wait_for_each_other(s, now);
+  for (CoreIndex core = 0; core < s.header->n_cores; ++core) {
+    bool again = is_late_again(cores[core], runtime_ledger().late_at(core));
+    if (again && each_waits && !samples[core].shared &&
+        may_be_left(cores, s.header->n_cores, core, now))
+      leave_for_a_while(s, core, now);
+  }
 }
 
 void put_back(Segment& s, CoreIndex core) {
   clear_bit(s.header->contended, core);
   clear_bit(s.header->on_trial, core);
   runtime_ledger().serve_free(core);
-  cores[core].aside = cores[core].on_trial = false;
+  cores[core].aside = cores[core].on_trial = cores[core].for_a_while = false;
   cores[core].late_windows = 0;
   --n_aside;
 }
@@ -188,13 +228,15 @@ void contention_tick(Segment& s, Nanoseconds now, bool threads_wait) {
   if (threads_wait) last_waited = now;
   for (CoreIndex core = 0; n_aside && core < s.header->n_cores; ++core) {
     if (!cores[core].aside) continue;
-    if (now - last_waited > kNobodyWaits) {
+    bool is_over = cores[core].for_a_while && now >= cores[core].back_at;
+    if (is_over || now - last_waited > kNobodyWaits) {
       put_back(s, core);
       continue;
     }
     if (!cores[core].on_trial) runtime_ledger().serve_free(core);
-    if (cores[core].aside) judge(s, core, now);
+    if (!cores[core].for_a_while) judge(s, core, now);
   }
+  leave_late_ones(s, now);
   // Where all wait for a thread that is kept from running, nobody is READY for a moment.
   if (now - last_waited > kNobodyWaits) return;
   if (threads_wait) sample_some(s, now);

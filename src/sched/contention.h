@@ -24,13 +24,25 @@ inline constexpr Nanoseconds kTrial = 100'000'000;   // free of us, to see wheth
 inline constexpr std::uint32_t kBusyPermille = 500;  // of the trial, to stay aside
 inline constexpr Nanoseconds kNextTrial = 2'000'000'000;
 inline constexpr Nanoseconds kFirstPause = 100'000'000, kLongestPause = 30'000'000'000;
+// Of threads that hand work round, few or each for microseconds, all wait for the one that is late,
+// again and again: a core that is late twice within kAgain is left alone for a while at once.
+inline constexpr Nanoseconds kApart = 2'000'000, kAgain = 40'000'000;
+inline constexpr Nanoseconds kFirstWhile = 100'000'000, kLongestWhile = 400'000'000;
+inline constexpr Nanoseconds kMoment =
+    50'000;                            // threads had a core for less than that, as found by
+inline constexpr unsigned kLooks = 4;  // so many looks in a row
 
 // Of one core.
 struct History {
   std::uint32_t late_us;        // the segment's count when the window began
   std::uint32_t late_permille;  // of the last window
   std::uint32_t late_windows;   // so many in a row were late
+  unsigned moments;             // looks in a row that found its thread there for a moment only
+  Nanoseconds late_at;          // the last time it was late, of those that count
   bool aside;
+  bool for_a_while;           // until `back_at` only
+  Nanoseconds back_at;        // or when it came back the last time
+  Nanoseconds while_lasting;  // for so long
   bool on_trial;
   bool left;          // by its last owner, since the trial began
   Nanoseconds tried;  // when that was
@@ -59,6 +71,30 @@ inline CoreIndex to_set_aside(const History* cores, CoreIndex n, Nanoseconds now
     if (core != worst && !cores[core].aside) others += cores[core].late_permille;
   return others * 4 <= std::uint64_t{cores[worst].late_permille} * (n - aside - 1u) ? worst
                                                                                     : kNoCore;
+}
+
+// Whether the core was late at `late_at` once more within kAgain, and not by the same slice.
+inline bool is_late_again(History& core, Nanoseconds late_at) {
+  if (late_at < core.late_at + kApart) return false;
+  Nanoseconds since = late_at - core.late_at;
+  core.late_at = late_at;
+  return since < kAgain;
+}
+
+// For how long the core is left alone next: longer where it is late as soon as it is back.
+inline Nanoseconds next_while(const History& core, Nanoseconds now) {
+  bool soon = core.back_at && now - core.back_at < kAgain;
+  return soon ? std::min(2 * core.while_lasting, kLongestWhile) : kFirstWhile;
+}
+
+// Whether that core may be left alone for a while: most others are not late.
+inline bool may_be_left(const History* cores, CoreIndex n, CoreIndex core, Nanoseconds now) {
+  unsigned aside = 0, late = 0;
+  for (CoreIndex other = 0; other < n; ++other) {
+    aside += cores[other].aside;
+    late += other != core && !cores[other].aside && now - cores[other].late_at < kAgain;
+  }
+  return !cores[core].aside && 2 * (aside + 1) <= n && late * 4 <= n - aside - 1u;
 }
 
 // Whether the cores in use are so late themselves that leaving others alone gains nothing.

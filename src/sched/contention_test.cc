@@ -69,5 +69,51 @@ TEST(Contention, nothing_is_gained_once_the_others_are_late_too) {
   EXPECT_TRUE(all_are_late(histories.data(), 3));
 }
 
+constexpr Nanoseconds kSlice = 4'000'000;
+
+TEST(Contention, a_core_is_late_again_by_another_slice_soon_after) {
+  History core{};
+  EXPECT_FALSE(is_late_again(core, 0));  // it never was
+  EXPECT_FALSE(is_late_again(core, 10 * kAgain));
+  EXPECT_FALSE(is_late_again(core, 10 * kAgain + kApart - 1));  // the same slice
+  EXPECT_TRUE(is_late_again(core, 10 * kAgain + kSlice));
+  EXPECT_FALSE(is_late_again(core, 10 * kAgain + kSlice));
+  EXPECT_FALSE(is_late_again(core, 11 * kAgain + kSlice));  // a long time after
+}
+
+TEST(Contention, a_core_is_left_for_a_while_if_the_others_are_not_late) {
+  Nanoseconds now = 100 * kAgain;
+  auto may = [&](std::vector<History>& histories, CoreIndex core) {
+    return may_be_left(histories.data(), static_cast<CoreIndex>(histories.size()), core, now);
+  };
+  auto two = cores({0, 0});
+  EXPECT_TRUE(may(two, 1));
+  two[0].late_at = now - kSlice;
+  EXPECT_FALSE(may(two, 1));
+  two[0].late_at = now - kAgain;
+  EXPECT_TRUE(may(two, 1));
+  two[0].aside = true;
+  EXPECT_FALSE(may(two, 1));  // one stays
+  auto alone = cores({0});
+  EXPECT_FALSE(may(alone, 0));
+  auto eight = cores({0, 0, 0, 0, 0, 0, 0, 0});
+  eight[7].late_at = now - kSlice;
+  EXPECT_TRUE(may(eight, 1));
+  eight[6].late_at = now - kSlice;
+  EXPECT_FALSE(may(eight, 1));
+}
+
+TEST(Contention, a_core_that_is_late_as_soon_as_it_is_back_is_left_for_longer) {
+  History core{};
+  Nanoseconds now = 100 * kAgain;
+  EXPECT_EQ(next_while(core, now), kFirstWhile);
+  core.while_lasting = kFirstWhile;
+  core.back_at = now - kSlice;
+  EXPECT_EQ(next_while(core, now), 2 * kFirstWhile);
+  core.while_lasting = kLongestWhile;
+  EXPECT_EQ(next_while(core, now), kLongestWhile);
+  EXPECT_EQ(next_while(core, core.back_at + kAgain), kFirstWhile);
+}
+
 }  // namespace
 }  // namespace roost

@@ -21,8 +21,12 @@ class CoreClaims : public ThreadSearch<W, Os> {
   // The kernel has kept a thread from the CPU of `core`: for a while nobody relies on whoever
   // attends that.
   void note_late(CoreIndex core, Nanoseconds now) {
-    constexpr Nanoseconds kRemembered = 100'000'000;
     t_.cores[core].late_until_ns.store(now + kRemembered, std::memory_order_relaxed);
+  }
+  // When it did so last; 0: never.
+  Nanoseconds late_at(CoreIndex core) const {
+    Nanoseconds until = t_.cores[core].late_until_ns.load(std::memory_order_relaxed);
+    return until ? until - kRemembered : 0;
   }
 
  protected:
@@ -83,6 +87,8 @@ class CoreClaims : public ThreadSearch<W, Os> {
   }
 
  private:
+  static constexpr Nanoseconds kRemembered = 100'000'000;
+
   static CoreClaims& of(void* claims) { return *static_cast<CoreClaims*>(claims); }
 };
 
