@@ -219,6 +219,11 @@ std::uint64_t own_pending_signals();
 // Whether a thread blocks `signal` (proc(5), status, SigBlk); also if it is gone.
 bool signal_blocked(pid_t pid, pid_t tid, int signal);
 
+// Asks the kernel to give a fork's child zeros in place of these whole pages. False if it does not.
+inline bool wipe_at_fork(void* pages, std::size_t bytes) {
+  return raw_syscall(SYS_madvise, arg(pages), static_cast<long>(bytes), MADV_WIPEONFORK) == 0;
+}
+
 // Copies `bytes` of the process's own memory that may not be mapped. Whether all were there.
 inline bool read_own_memory(std::uint64_t address, void* to, std::size_t bytes) {
   struct {

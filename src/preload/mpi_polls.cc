@@ -2,7 +2,7 @@
 //
 // Who calls them over and over waits, through code that no proof follows (locks, malloc), and the
 // libraries yield in their blocking functions alone. So after some polls in vain, soon after each
-// other, a READY thread gets the core. All ranks' and the members of a region wait for each other
+// other, a READY thread gets the core. Ranks, and the members of a region, wait for each other
 // so (DBCSR's masters, until the members beside them are done).
 #include "base/callers_own.h"
 #include "base/ticks.h"

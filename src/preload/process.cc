@@ -5,7 +5,6 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #include <atomic>
 
@@ -207,8 +206,7 @@ int exec_list(const char* first, va_list list, bool environment, Exec&& exec) {
 int start_process(const SegmentConfig& config) {
   LibcThreads libc{real::pthread_create.get(), real::pthread_mutex_clocklock.get(),
                    real::pthread_mutex_consistent.get(), real::pthread_mutex_unlock.get()};
-  own_page_is_wiped =
-      os::raw_syscall(SYS_madvise, os::arg(&own_page), sizeof own_page, MADV_WIPEONFORK) == 0;
+  own_page_is_wiped = os::wipe_at_fork(&own_page, sizeof own_page);
   note_own_process();
   if (int error = runtime_start(config, libc)) return error;
   wake_everybody = wake_all_who_retry;

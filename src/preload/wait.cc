@@ -1,8 +1,6 @@
 // The parking lot of this process and how its waiters sleep and wake.
 #include "preload/wait.h"
 
-#include <sys/mman.h>
-
 #include "os/sys.h"
 
 namespace roost {
@@ -16,9 +14,7 @@ namespace {
 bool lot_is_wiped = false;
 }  // namespace
 
-void lot_empties_at_fork() {
-  lot_is_wiped = os::raw_syscall(SYS_madvise, os::arg(&lot), sizeof lot, MADV_WIPEONFORK) == 0;
-}
+void lot_empties_at_fork() { lot_is_wiped = os::wipe_at_fork(&lot, sizeof lot); }
 
 void lot_after_fork() {
   LotHost::after_fork();

@@ -73,12 +73,14 @@ inline CoreIndex to_set_aside(const History* cores, CoreIndex n, Nanoseconds now
                                                                                     : kNoCore;
 }
 
-// Whether the core was late at `late_at` once more within kAgain, and not by the same slice.
+// Whether the core was late at `late_at` once more within kAgain, and not by the same slice; or as
+// soon as it was back.
 inline bool is_late_again(History& core, Nanoseconds late_at) {
   if (late_at < core.late_at + kApart) return false;
-  Nanoseconds since = late_at - core.late_at;
+  bool soon = late_at - core.late_at < kAgain;
+  bool soon_back = late_at >= core.back_at && late_at - core.back_at < kAgain;
   core.late_at = late_at;
-  return since < kAgain;
+  return soon || soon_back;
 }
 
 // For how long the core is left alone next: longer where it is late as soon as it is back.

@@ -81,6 +81,15 @@ TEST(Contention, a_core_is_late_again_by_another_slice_soon_after) {
   EXPECT_FALSE(is_late_again(core, 11 * kAgain + kSlice));  // a long time after
 }
 
+TEST(Contention, once_is_enough_for_a_core_that_has_just_come_back) {
+  History core{};
+  core.late_at = 10 * kAgain;
+  core.back_at = 20 * kAgain;
+  EXPECT_FALSE(is_late_again(core, 19 * kAgain));  // while it is left alone
+  EXPECT_TRUE(is_late_again(core, 20 * kAgain + kSlice));
+  EXPECT_FALSE(is_late_again(core, 22 * kAgain));
+}
+
 TEST(Contention, a_core_is_left_for_a_while_if_the_others_are_not_late) {
   Nanoseconds now = 100 * kAgain;
   auto may = [&](std::vector<History>& histories, CoreIndex core) {

@@ -9,6 +9,17 @@ from world import World, cases, require, require_success
 def test_a_token_round_threads_comes_behind_its_waker(world: World, threads: str):
     """In every 64th round the waker stays, and the other core has to serve who waits for it."""
     rounds = 12800 // int(threads)
+    # Beside other load one of the cores may be left alone all the time.
+    tries = 5
+    behind = 0
+    while behind == 0 and tries > 0:
+        behind = wakes_behind(world, threads, rounds)
+        tries -= 1
+    require(behind > 0, "nobody waited so")
+    return f"{behind} of {int(threads) * rounds} wakes"
+
+
+def wakes_behind(world: World, threads: str, rounds: int) -> int:
     instance = world.roost.new_instance("behind")
     outcome = world.run(world.program("pass_token", threads, rounds), instance, "--stats",
                         "--cores", "2")
@@ -18,6 +29,4 @@ def test_a_token_round_threads_comes_behind_its_waker(world: World, threads: str
     world.require_gone(instance)
     found = re.search(rb"behind (\d+)", outcome.stderr)
     require(found, f"--stats printed {outcome.stderr!r}")
-    behind = int(found[1])
-    require(behind > 0, "nobody waited so")
-    return f"{behind} of {int(threads) * rounds} wakes"
+    return int(found[1])
