@@ -53,8 +53,7 @@ int wait(pthread_cond_t* cond, pthread_mutex_t* mutex, const Deadline* deadline)
   }
   host.has_unlocked(mutex);
   WaitResult result = end_signal_wait<RealWorld>(bucket, waiter, host);
-  error = mutex_lock(mutex);
-  if (error == 0 || error == EOWNERDEAD) count_user(mutex, -1u);
+  error = lock_after_condition(mutex);
   if (result == WaitResult::cancelled) act_on_cancel();
   if (error) return error;
   return result == WaitResult::timed_out ? ETIMEDOUT : 0;
@@ -84,6 +83,12 @@ void wake(const pthread_cond_t* cond, std::uint32_t count) {
 }
 
 }  // namespace
+
+int lock_after_condition(pthread_mutex_t* mutex) {
+  int error = mutex_lock(mutex);
+  if (error == 0 || error == EOWNERDEAD) count_user(mutex, -1u);
+  return error;
+}
 
 void cond_wake(const void* cond, std::uint32_t count) {
   LotHost host;

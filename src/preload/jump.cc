@@ -29,15 +29,16 @@ ROOST_LISTED constinit Real<void(__jmp_buf_tag*, int)> real___longjmp_chk{"__lon
 ROOST_LISTED constinit Real<void(void*)> real_pthread_exit{"pthread_exit"};
 ROOST_LISTED constinit Real<void(int)> real_thrd_exit{"thrd_exit"};
 
-// Returns the mutex of a condition variable that was waited for.
-pthread_mutex_t* leave_waits() {
+// Returns the mutex of a condition variable that was waited for. `with_cleanups`: what libc is to
+// do when the thread ends in the frames that are left is not done.
+pthread_mutex_t* leave_waits(bool with_cleanups) {
   pthread_mutex_t* unlocked = LotHost::abandon_all();
   self.inside_libc = false;
   bool waits = self.in_kernel || self.parked;
   if (__builtin_expect(waits || WithoutNudges::any() || roost_is_cancellable(), 0) &&
       in_managed_process()) {
     if (waits) abandon_wait();
-    roost_leave_cancellable();
+    if (with_cleanups) roost_leave_cancellable();
     WithoutNudges::end();
   }
   return unlocked;
@@ -45,7 +46,7 @@ pthread_mutex_t* leave_waits() {
 
 template <class Real>
 __attribute__((noreturn)) void jump(Real& behind, __jmp_buf_tag* to, int value) {
-  leave_waits();
+  leave_waits(true);
   behind(to, value);
   __builtin_unreachable();
 }
@@ -54,7 +55,7 @@ template <class Real, class Result>
 __attribute__((noreturn)) void end_thread(Real& behind, Result result) {
   if (inside_roost()) keep_handlers_out_of_sections();
   // The cleanup handlers of who waits for a condition variable have its mutex, as in libc.
-  if (pthread_mutex_t* unlocked = leave_waits()) mutex_lock(unlocked);
+  if (pthread_mutex_t* unlocked = leave_waits(false)) lock_after_condition(unlocked);
   behind(result);
   __builtin_unreachable();
 }

@@ -9,6 +9,7 @@
 #include "preload/light.h"
 #include "preload/real.h"
 #include "preload/yield.h"
+#include "sched/self.h"
 
 namespace roost {
 namespace {
@@ -18,17 +19,20 @@ using Poll = int(long, long, long, long, long, long);
 
 class MpiPolls {
  public:
-  void note(bool has_come) {
+  // After a poll. Whether that was vain, as some before it, soon after each other.
+  bool waits(bool has_come) {
     constexpr unsigned kFew = 4;
     constexpr std::uint64_t kSoon = 50'000;  // ticks: 10 to 50 us
     std::uint64_t now = ticks();
     vain_ = !has_come && now - last_ < kSoon ? vain_ + 1 : 0;
-    if (vain_ >= kFew) {
-      if (!let_light_sibling_run()) let_ready_thread_run();
-      now = ticks();
-    }
     last_ = now;
+    return vain_ >= kFew;
   }
+  void let_others_run() {
+    if (!let_light_sibling_run()) let_ready_thread_run();
+    last_ = ticks();
+  }
+  void found() { vain_ = 0; }
 
  private:
   unsigned vain_ = 0;
@@ -36,21 +40,40 @@ class MpiPolls {
 };
 constinit thread_local MpiPolls polls __attribute__((tls_model("initial-exec")));
 
+// MPI_ERR_OTHER, to who calls what is there without MPI because Roost defines it.
+constexpr int kNoMpi = 16;
+
 int number_at(long address) { return *reinterpret_cast<const int*>(address); }
+
+// `poll()` returns MPI's error, `has_come()` tells whether something has; a call that fails says
+// nothing. Open MPI looks at the requests, then for messages, and yields, but not at the requests
+// again: so a poll in vain is made once more, unless others have had the core during the first.
+template <class Call, class HasCome>
+int poll_and_let_run(const Call& poll, const HasCome& has_come) {
+  std::uint16_t handed_off = self.hand_offs;
+  int error = poll();
+  if (!polls.waits(error || has_come()) || self.hand_offs != handed_off) return error;
+  error = poll();
+  if (error || has_come()) {
+    polls.found();
+  } else {
+    polls.let_others_run();
+  }
+  return error;
+}
 
 }  // namespace
 
-// `has_come`: whether something has, by the arguments a to f. A call that fails says nothing. Any
-// thread that MPI allows.
-#define ROOST_MPI_POLL(name, has_come)                                       \
-  ROOST_EXPORT int name(long, long, long, long, long, long);                 \
-  static constinit CallersOwn<Poll> own_##name{#name, name};                 \
-  ROOST_LISTED static constinit Real<Poll> next_##name{#name};               \
-  int name(long a, long b, long c, long d, long e, long f) {                 \
-    auto* own = own_##name.of(__builtin_return_address(0));                  \
-    int error = own ? own(a, b, c, d, e, f) : next_##name(a, b, c, d, e, f); \
-    polls.note(error || (has_come));                                         \
-    return error;                                                            \
+// `has_come`: by the arguments a to f. Any thread that MPI allows.
+#define ROOST_MPI_POLL(name, has_come)                                                        \
+  ROOST_EXPORT int name(long, long, long, long, long, long);                                  \
+  static constinit CallersOwn<Poll> own_##name{#name, name};                                  \
+  ROOST_LISTED static constinit Real<Poll> next_##name{#name};                                \
+  int name(long a, long b, long c, long d, long e, long f) {                                  \
+    auto* own = own_##name.of(__builtin_return_address(0));                                   \
+    if (!own) own = next_##name.find();                                                       \
+    if (!own) return kNoMpi;                                                                  \
+    return poll_and_let_run([=] { return own(a, b, c, d, e, f); }, [=] { return has_come; }); \
   }
 // Fortran's functions call those that begin with P.
 #define ROOST_MPI_POLLS(name, has_come) \

@@ -34,6 +34,8 @@ int cond_wait(pthread_cond_t*, pthread_mutex_t*);
 int cond_timedwait(pthread_cond_t*, pthread_mutex_t*, const timespec*);
 int cond_signal(pthread_cond_t*);
 int cond_broadcast(pthread_cond_t*);
+// What a wait for a condition variable does last. 0, EOWNERDEAD or the error of the lock.
+int lock_after_condition(pthread_mutex_t*);
 // Takes up to `count` waiters of a private condition variable out of its queue and wakes them.
 void cond_wake(const void* cond, std::uint32_t count);
 

@@ -39,18 +39,30 @@ void wake_all_who_retry() {
   });
 }
 
-static bool has_ended(const LotWaiter& waiter) {
-  return waiter.woken.load(std::memory_order_acquire) || waiter.abandoned;
-}
-
 static bool is_before(const timespec& one, const timespec& other) {
   return one.tv_sec != other.tv_sec ? one.tv_sec < other.tv_sec : one.tv_nsec < other.tv_nsec;
 }
 
 constinit thread_local LotHost* LotHost::innermost_ = nullptr;
 
+void LotHost::joins(LotBucketOf& bucket, LotWaiter& waiter) {
+  // Siblings of an OS thread come and go in any order, and jump while others wait.
+  if (is_light()) return;
+  bucket_ = &bucket;
+  waiter_ = &waiter;
+  outer_ = innermost_;
+  innermost_ = this;
+}
+
+void LotHost::leaves() {
+  // Mostly the first: but who switches stacks in a handler may leave them in another order.
+  LotHost** at = &innermost_;
+  while (*at && *at != this) at = &(*at)->outer_;
+  if (*at) *at = outer_;
+}
+
 pthread_mutex_t* LotHost::abandon_all() {
-  if (!innermost_ || inside_roost() || !in_managed_process()) return nullptr;
+  if (!innermost_ || inside_roost()) return nullptr;
   pthread_mutex_t* unlocked = nullptr;
   while (LotHost* host = innermost_) {
     innermost_ = host->outer_;
@@ -64,7 +76,7 @@ WaitResult LotHost::sleep(LotWaiter& waiter) {
   if (waiter.thread == kNoThread) return sleep_unmanaged(waiter);
   if (is_light()) return sleep_beside_siblings(waiter);
   for (;;) {
-    if (has_ended(waiter)) return WaitResult::woken;
+    if (waiter.woken.load(std::memory_order_acquire)) return WaitResult::woken;
     if (cancellable_ && cancel_requested()) return WaitResult::cancelled;
     roost::self.waits_in = object_;
     Park ended = park(deadline_, interruptible_, outside_);
@@ -80,7 +92,7 @@ WaitResult LotHost::sleep_unmanaged(LotWaiter& waiter) {
   constexpr Nanoseconds kLook = 20'000'000;
   bool realtime = deadline_ && deadline_->realtime;
   for (;;) {
-    if (has_ended(waiter)) return WaitResult::woken;
+    if (waiter.woken.load(std::memory_order_acquire)) return WaitResult::woken;
     if (cancellable_ && cancel_requested()) return WaitResult::cancelled;
     const timespec* until = deadline_ ? &deadline_->at : nullptr;
     bool looks = false;
@@ -102,7 +114,7 @@ WaitResult LotHost::sleep_unmanaged(LotWaiter& waiter) {
 WaitResult LotHost::sleep_beside_siblings(LotWaiter& waiter) {
   LightWait wait(deadline_, outside_);
   for (;;) {
-    if (has_ended(waiter)) return WaitResult::woken;
+    if (waiter.woken.load(std::memory_order_acquire)) return WaitResult::woken;
     if (cancellable_ && cancel_requested()) return WaitResult::cancelled;
     if (wait.timed_out()) return WaitResult::timed_out;
     if (wait.word_changed()) return WaitResult::interrupted;

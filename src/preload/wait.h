@@ -53,13 +53,8 @@ class LotHost {
   void await_signal(LotWaiter& waiter);
   static void wake(ThreadIndex thread, LotWaiter* waiter);
 
-  void joins(LotBucketOf& bucket, LotWaiter& waiter) {
-    bucket_ = &bucket;
-    waiter_ = &waiter;
-    outer_ = innermost_;
-    innermost_ = this;
-  }
-  void leaves() { innermost_ = outer_; }
+  void joins(LotBucketOf& bucket, LotWaiter& waiter);
+  void leaves();
   // Ends the calling thread's waits in the lot, in a signal handler that is about to leave them.
   // The mutex of the condition variable that was one of them, if so.
   static pthread_mutex_t* abandon_all();

@@ -74,6 +74,8 @@ void wake_retry(Bucket& bucket, const void* key, Host& host, Choose&& choose) {
     Waiter<W>* waiter;
   } batch[kBatch];
   bool more = true;
+  // No handler that jumps may leave waiters marked and asleep.
+  W::enter_critical();
   while (more) {
     more = false;
     unsigned n = 0;
@@ -92,6 +94,7 @@ void wake_retry(Bucket& bucket, const void* key, Host& host, Choose&& choose) {
     bucket.release();
     for (unsigned i = 0; i < n; ++i) host.wake(batch[i].thread, batch[i].waiter);
   }
+  W::leave_critical();
 }
 
 // Queues the waiter for a signal. `ready()` runs under the lock: false means do not wait after all.
@@ -103,6 +106,7 @@ bool begin_signal_wait(Bucket& bucket, Waiter<W>& waiter, Host& host, Ready&& re
   bool wait = ready();
   if (wait) {
     waiter.abandoned = waiter.expelled = false;
+    waiter.woken.store(0, std::memory_order_relaxed);
     bucket.push_back(waiter);
     host.joins(bucket, waiter);
   } else {
@@ -150,15 +154,15 @@ template <class W, class Bucket, class Host>
 WaitResult end_signal_wait(Bucket& bucket, Waiter<W>& waiter, Host& host) {
   for (;;) {
     WaitResult sleep = host.sleep(waiter);
-    bool signalled = waiter.woken.load(std::memory_order_acquire);  // [signal-1]
-    if (!signalled && waiter.abandoned) return WaitResult::abandoned;
-    if (!signalled && sleep == WaitResult::woken) continue;
-    if (!signalled && !leave_queue<W>(bucket, waiter)) {
+    bool woken = waiter.woken.load(std::memory_order_acquire);  // [signal-1]
+    if (woken && waiter.abandoned) return WaitResult::abandoned;
+    if (!woken && sleep == WaitResult::woken) continue;
+    if (!woken && !leave_queue<W>(bucket, waiter)) {
       host.await_signal(waiter);
-      signalled = true;
+      woken = true;
     }
     host.leaves();
-    return signalled ? WaitResult::woken : sleep;
+    return woken ? WaitResult::woken : sleep;
   }
 }
 
@@ -167,12 +171,17 @@ WaitResult end_signal_wait(Bucket& bucket, Waiter<W>& waiter, Host& host) {
 // begins anew then, end_signal_wait returns `abandoned`.
 template <class W, class Bucket, class Host>
 void abandon_lot_wait(Bucket& bucket, Waiter<W>& waiter, Host& host) {
-  bool queued = leave_queue<W>(bucket, waiter);
+  if (!leave_queue<W>(bucket, waiter)) {
+    for (unsigned spins = 0; !waiter.woken.load(std::memory_order_acquire); ++spins)
+      W::relax(spins);  // [signal-1]
+    return;
+  }
   waiter.abandoned = true;
-  for (unsigned spins = 0; !queued && !waiter.woken.load(std::memory_order_acquire); ++spins)
-    W::relax(spins);  // [signal-1]
-  if (!waiter.retries || !waiter.woken.exchange(0, std::memory_order_relaxed)) return;
-  // It was to try for what it waited for; now another has to.
+  // A sleep that goes on all the same ends.
+  bool was_to_try = waiter.woken.exchange(1, std::memory_order_relaxed);
+  host.wake(waiter.thread, &waiter);
+  if (!was_to_try) return;
+  // What it was to try for is another's to try for now.
   bool passed_on = false;
   wake_retry<W>(bucket, waiter.key, host, [&](Waiter<W>& other) {
     if (passed_on) return Choice::stop;
@@ -190,6 +199,7 @@ std::uint32_t signal_waiters(Bucket& bucket, const void* key, std::uint32_t limi
   std::uint32_t total = 0;
   Waiter<W>* taken = nullptr;
   Waiter<W>** end = &taken;
+  W::enter_critical();
   bucket.acquire();
   for (Waiter<W>* w = bucket.first(key); w && total < limit;) {
     Waiter<W>* next = bucket.find(w->next, key);
@@ -212,6 +222,7 @@ std::uint32_t signal_waiters(Bucket& bucket, const void* key, std::uint32_t limi
     waiter->woken.store(1, std::memory_order_release);  // [signal-1]
     host.wake(thread, waiter);
   }
+  W::leave_critical();
   return total;
 }
 

@@ -8,7 +8,7 @@ from world import Skip, World, cases, require, require_success
 # Of tests/posix, some with the cases to run.
 PROGRAMS = (
     "cancel_cleanup", "cancel_elsewhere", "kernel_waits_cancelled", "cond", "semaphore",
-    "cancel_points",
+    "cancel_points", "jumps_from_objects",
 )
 
 

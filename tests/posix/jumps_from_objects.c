@@ -158,6 +158,82 @@ CASE(a_handler_may_end_its_thread_in_any_wait) {
   release_everything();
 }
 
+static void set(void* flag) { __atomic_store_n((int*)flag, 1, __ATOMIC_SEQ_CST); }
+static int cleaned;
+
+static void clean_and_end_thread(int number) {
+  pthread_cleanup_push(set, &cleaned);
+  pthread_exit((void*)(long)number);
+  pthread_cleanup_pop(0);
+}
+
+CASE(cleanups_of_the_handler_and_of_the_wait_are_done) {
+  handle(clean_and_end_thread, 0);
+  EXPECT_EQ(pthread_mutex_init(&own, NULL), 0);  // others have left waits with it
+  for (int i = 0; i < WAITS; ++i) {
+    if (waits[i] != wait_in_kernel && waits[i] != wait_for_time && waits[i] != wait_for_condition)
+      continue;
+    cleaned = 0;
+    waiters[0] = (struct waiter){.wait = i};
+    EXPECT_EQ(pthread_create(&waiters[0].thread, NULL, wait_and_end, &waiters[0]), 0);
+    wait_until_blocked(&waiters[0].tid);
+    EXPECT_EQ(pthread_kill(waiters[0].thread, SIGUSR1), 0);
+    EXPECT_EQ(pthread_join(waiters[0].thread, NULL), 0);
+    EXPECT_EQ(cleaned, 1);
+  }
+  EXPECT_EQ(pthread_mutex_destroy(&own), 0);  // nobody uses it
+  EXPECT_EQ(pthread_mutex_init(&own, NULL), 0);
+}
+
+// A thread that posts until it is to stop; handlers take it out of that.
+static int stop;
+static long taken;
+
+static void* post_and_jump(void* row) {
+  self = row;
+  while (!__atomic_load_n(&stop, __ATOMIC_SEQ_CST)) {
+    if (sigsetjmp(out, 1) != 0) continue;
+    __atomic_store_n(&self->may_jump, 1, __ATOMIC_RELAXED);
+    while (!__atomic_load_n(&stop, __ATOMIC_SEQ_CST)) {
+      EXPECT_EQ(sem_post(&sem), 0);
+      sched_yield();
+    }
+    __atomic_store_n(&self->may_jump, 0, __ATOMIC_RELAXED);
+  }
+  return NULL;
+}
+
+static void* take(void* unused) {
+  while (!__atomic_load_n(&stop, __ATOMIC_SEQ_CST)) {
+    while (sem_wait(&sem) != 0) EXPECT_EQ(errno, EINTR);
+    __atomic_fetch_add(&taken, 1, __ATOMIC_RELAXED);
+  }
+  return unused;
+}
+
+CASE(a_handler_may_jump_out_of_a_post) {
+  enum { TAKERS = 2, SIGNALS = 400 };
+  pthread_t takers[TAKERS];
+  handle(jump, SA_RESTART);
+  EXPECT_EQ(sem_init(&sem, 0, 0), 0);
+  waiters[0] = (struct waiter){.wait = 0};
+  for (int i = 0; i < TAKERS; ++i) EXPECT_EQ(pthread_create(&takers[i], NULL, take, NULL), 0);
+  EXPECT_EQ(pthread_create(&waiters[0].thread, NULL, post_and_jump, &waiters[0]), 0);
+  while (!__atomic_load_n(&waiters[0].may_jump, __ATOMIC_RELAXED)) sched_yield();
+  const struct timespec pause = {0, 100000};
+  for (int i = 0; i < SIGNALS; ++i) {
+    EXPECT_EQ(pthread_kill(waiters[0].thread, SIGUSR1), 0);
+    nanosleep(&pause, NULL);
+  }
+  // After an interrupted post the next one is enough for both: one more each, and they go on.
+  long before = __atomic_load_n(&taken, __ATOMIC_RELAXED);
+  while (__atomic_load_n(&taken, __ATOMIC_RELAXED) < before + 100) nanosleep(&pause, NULL);
+  __atomic_store_n(&stop, 1, __ATOMIC_SEQ_CST);
+  EXPECT_EQ(pthread_join(waiters[0].thread, NULL), 0);
+  for (int i = 0; i < TAKERS; ++i) EXPECT_EQ(sem_post(&sem), 0);
+  for (int i = 0; i < TAKERS; ++i) EXPECT_EQ(pthread_join(takers[i], NULL), 0);
+}
+
 static pthread_barrier_t barrier;
 static int woken;
 
