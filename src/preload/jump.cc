@@ -29,16 +29,16 @@ ROOST_LISTED constinit Real<void(__jmp_buf_tag*, int)> real___longjmp_chk{"__lon
 ROOST_LISTED constinit Real<void(void*)> real_pthread_exit{"pthread_exit"};
 ROOST_LISTED constinit Real<void(int)> real_thrd_exit{"thrd_exit"};
 
-// Returns the mutex of a condition variable that was waited for. `with_cleanups`: what libc is to
-// do when the thread ends in the frames that are left is not done.
-pthread_mutex_t* leave_waits(bool with_cleanups) {
+// Returns the mutex of a condition variable that was waited for. `drops_cleanups`: what libc is to
+// do in the frames that are left, should the thread end there, is not done.
+pthread_mutex_t* leave_waits(bool drops_cleanups) {
   pthread_mutex_t* unlocked = LotHost::abandon_all();
   self.inside_libc = false;
   bool waits = self.in_kernel || self.parked;
   if (__builtin_expect(waits || WithoutNudges::any() || roost_is_cancellable(), 0) &&
       in_managed_process()) {
     if (waits) abandon_wait();
-    if (with_cleanups) roost_leave_cancellable();
+    if (drops_cleanups) roost_leave_cancellable();
     WithoutNudges::end();
   }
   return unlocked;

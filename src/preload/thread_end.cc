@@ -39,7 +39,6 @@ int await_end(Thread* t, const Deadline* deadline) {
       default:
         break;
     }
-    waiter.woken.store(0, std::memory_order_relaxed);
   }
   return 0;
 }

@@ -27,6 +27,8 @@ CoreIndex next_sampled;
 Nanoseconds window_began;
 Nanoseconds last_waited;  // when threads last waited for cores
 unsigned n_aside;
+unsigned usually_queued;  // threads, in kOne-ths: mean of the last looks
+constexpr unsigned kOne = 64;
 
 // Threads that are handed a core often wait for the one before them, each time a little.
 constexpr Nanoseconds kHandOver = 20'000;
@@ -96,7 +98,6 @@ void set_aside(Segment& s, CoreIndex core, Nanoseconds now) {
 
 // Whether threads come round so fast that a late one keeps all others waiting, or are so few.
 bool wait_for_each_other(const Segment& s, Nanoseconds now) {
-  static unsigned usually_queued;  // mean of the last looks
   unsigned queued = 0;
   bool fast = false;
   for (CoreIndex core = 0; core < s.header->n_cores; ++core) {
@@ -107,7 +108,7 @@ bool wait_for_each_other(const Segment& s, Nanoseconds now) {
       moments = now < s.threads[owner].granted_ns + kMoment ? moments + 1 : 0;
     fast |= moments >= kLooks && !cores[core].aside;
   }
-  constexpr unsigned kOne = 64, kWeight = 8;
+  constexpr unsigned kWeight = 8;
   usually_queued = ((kWeight - 1) * usually_queued + queued * kOne) / kWeight;
   return fast || usually_queued < kOne;
 }
@@ -212,7 +213,7 @@ void end_window(Segment& s, Nanoseconds now) {
 }  // namespace
 
 void contention_begin(Segment& s) {
-  n_aside = 0;
+  n_aside = usually_queued = 0;
   window_began = 0;
   for (CoreIndex core = 0; core < s.header->n_cores; ++core) {
     cores[core] = {};

@@ -4,9 +4,8 @@
 //   ThreadIndex self()                                  kNoThread for an unmanaged thread
 //   WaitResult sleep(Waiter<W>&, const Deadline*)       until woken, deadline or signal
 //   void wake(ThreadIndex, Waiter<W>*)                  unpark, or futex wake for unmanaged ones
-//   void joins(bucket, Waiter<W>&), void leaves()       a handler that jumps finds the waiter
-//   between
-//                                                       the two; joins is called with the lock held
+//   void joins(Bucket&, Waiter<W>&), void leaves()      around the wait, for handlers that leave it
+//                                                       by a jump; joins with the lock held
 // Wake-ups are issued after the bucket's lock is dropped.
 #pragma once
 
