@@ -36,10 +36,9 @@ struct Threads {
       for (;;) {
         if (jump != Jump::none && rl::rand(2) && jumps_out(waiter)) throw HasJumped{};
         if (waiter.woken.load(std::memory_order_acquire)) return WaitResult::woken;
-        if (waiter.abandoned) return WaitResult::woken;
         bool ended = waiter.thread == kNoThread ? sleep_unmanaged(waiter) : park(waiter);
         if (waiter.woken.load(std::memory_order_acquire)) return WaitResult::woken;
-        if (ended && !waiter.abandoned) return WaitResult::timed_out;
+        if (ended) return WaitResult::timed_out;
       }
     }
     void await_signal(TheWaiter& waiter) {

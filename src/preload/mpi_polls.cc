@@ -6,7 +6,6 @@
 // so (DBCSR's masters, until the members beside them are done).
 #include "base/callers_own.h"
 #include "base/ticks.h"
-#include "preload/light.h"
 #include "preload/real.h"
 #include "preload/yield.h"
 #include "sched/self.h"
@@ -28,10 +27,7 @@ class MpiPolls {
     last_ = now;
     return vain_ >= kFew;
   }
-  void let_others_run() {
-    if (!let_light_sibling_run()) let_ready_thread_run();
-    last_ = ticks();
-  }
+  void gave_way() { last_ = ticks(); }
   void found() { vain_ = 0; }
 
  private:
@@ -57,7 +53,8 @@ int poll_and_let_run(const Call& poll, const HasCome& has_come) {
   if (error || has_come()) {
     polls.found();
   } else {
-    polls.let_others_run();
+    let_others_run();
+    polls.gave_way();
   }
   return error;
 }

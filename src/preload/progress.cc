@@ -12,7 +12,6 @@
 // that.
 #include "base/callers_own.h"
 #include "base/lock_polls.h"
-#include "preload/light.h"
 #include "preload/real.h"
 #include "preload/yield.h"
 
@@ -45,7 +44,7 @@ ROOST_EXPORT unsigned ucp_worker_progress(void* worker) {
 
 // Returns what MKL does: whether the lock was free, and now is the caller's. Any thread.
 ROOST_EXPORT int mkl_serv_trylock(void* lock) {
-  if (polls.is_time_for_others() && !let_light_sibling_run()) let_ready_thread_run();
+  if (polls.is_time_for_others()) let_others_run();
   auto* trylock = own_trylock.of(__builtin_return_address(0));
   int taken = trylock ? trylock(lock) : next_trylock(lock);
   if (!taken) polls.failed();

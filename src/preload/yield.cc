@@ -108,6 +108,10 @@ void let_ready_thread_run() {
   yield_core(nullptr);
 }
 
+void let_others_run() {
+  if (!let_light_sibling_run()) let_ready_thread_run();
+}
+
 int roost_yield_from(const YieldFrame* frame) {
   follow_changed_policy();
   bool parks = can_park();

@@ -9,5 +9,7 @@ void yield();
 // For who polls and has found nothing: hands the core to a READY thread, if there is one and this
 // thread has a core. Any thread.
 void let_ready_thread_run();
+// Or a sibling, if this is a light thread that has one to run.
+void let_others_run();
 
 }  // namespace roost

@@ -10,11 +10,10 @@ def test_a_token_round_threads_comes_behind_its_waker(world: World, threads: str
     """In every 64th round the waker stays, and the other core has to serve who waits for it."""
     rounds = 12800 // int(threads)
     # Beside other load one of the cores may be left alone all the time.
-    tries = 5
-    behind = 0
-    while behind == 0 and tries > 0:
+    for _ in range(5):
         behind = wakes_behind(world, threads, rounds)
-        tries -= 1
+        if behind:
+            break
     require(behind > 0, "nobody waited so")
     return f"{behind} of {int(threads) * rounds} wakes"
 

@@ -1,6 +1,5 @@
 // Members that share an OS thread wait for each other, in any order, and catch errors of their own
-// by setjmp and longjmp: no jump is one out of a sibling's wait. scheduler: roost reason: without
-// Roost, mutexes that have owners are the OS threads'
+// by setjmp and longjmp: no jump is one out of a sibling's wait.
 #include <omp.h>
 #include <pthread.h>
 #include <semaphore.h>
