@@ -1,4 +1,5 @@
-// sched_yield: hands the core to a READY thread if there is one, else it is the kernel's yield.
+// sched_yield: hands the core to a READY thread if there is one, else it is the kernel's yield, but
+// for most of many that follow each other and return at once.
 //
 // Programs yield in loops that wait for a word of memory (OpenBLAS waits for other threads' tiles
 // so, in hundreds of places). Which word is read off the caller's loop (spin/yield_proof.h); until
@@ -7,6 +8,8 @@
 
 #include <atomic>
 
+#include "base/kernel_yields.h"
+#include "base/ticks.h"
 #include "os/sys.h"
 #include "preload/blas_calls.h"
 #include "preload/counted_yield.h"
@@ -96,6 +99,14 @@ std::uint64_t wait_of(const YieldFrame& f) {
   return name_of_wait(f.return_address, {f.rbx, f.rbp, f.r12, f.r13, f.r14, f.r15});
 }
 
+constinit thread_local KernelYields kernel_yields __attribute__((tls_model("initial-exec")));
+
+void yield_to_the_unknown() {
+  if (!kernel_yields.is_due(ticks())) return;
+  os::yield();
+  kernel_yields.returned(ticks());
+}
+
 }  // namespace
 
 void yield() {
@@ -131,7 +142,7 @@ int roost_yield_from(const YieldFrame* frame) {
   }
   // Those who wait for the core wait for their words, too.
   if (threads_first && let_light_sibling_run()) return 0;
-  os::yield();
+  yield_to_the_unknown();
   return 0;
 }
 
