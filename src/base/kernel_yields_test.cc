@@ -1,3 +1,4 @@
+// Which yields go to the kernel, by how long the last ones took.
 #include "base/kernel_yields.h"
 
 #include <gtest/gtest.h>
