@@ -11,7 +11,7 @@ using namespace contention;
 
 namespace {
 
-History cores[kMaxMaskWords * 64];  // the leader's
+constinit History cores[kMaxMaskWords * 64];  // the leader's
 // The thread that had a core at the last tick, to see how long the kernel keeps it waiting.
 struct Sample {
   std::int32_t pid, tid;
@@ -20,15 +20,16 @@ struct Sample {
   ThreadIndex thread;
   std::uint64_t awake_ns;        // so long it had waited for a core in the kernel's queue
   Nanoseconds late_ns, seen_ns;  // of this window
-  bool shared;                   // in this window the core had two threads of ours
+  bool shared;                   // in this window two threads of ours computed on the core,
+  bool beside;                   // or some were beside its owner
 };
 Sample samples[kMaxMaskWords * 64];
 CoreIndex next_sampled;
 Nanoseconds window_began;
 Nanoseconds last_waited;  // when threads last waited for cores
 unsigned n_aside;
-unsigned usually_queued;  // threads, in kOne-ths: mean of the last looks
-constexpr unsigned kOne = 64;
+constinit Mean queued;  // threads
+constinit Mean in_use;  // cores, by owners
 
 // Threads that are handed a core often wait for the one before them, each time a little.
 constexpr Nanoseconds kHandOver = 20'000;
@@ -98,19 +99,20 @@ void set_aside(Segment& s, CoreIndex core, Nanoseconds now) {
 
 // Whether threads come round so fast that a late one keeps all others waiting, or are so few.
 bool wait_for_each_other(const Segment& s, Nanoseconds now) {
-  unsigned queued = 0;
+  unsigned waiting = 0, owned = 0;
   bool fast = false;
   for (CoreIndex core = 0; core < s.header->n_cores; ++core) {
-    queued += s.cores[core].ready.load(std::memory_order_relaxed);
+    waiting += s.cores[core].ready.load(std::memory_order_relaxed);
     ThreadIndex owner = thread_of_owner(s.cores[core].owner.load(std::memory_order_relaxed));
     unsigned& moments = cores[core].moments;
+    owned += owner != kNoThread;
     if (owner < s.header->n_threads)
       moments = now < s.threads[owner].granted_ns + kMoment ? moments + 1 : 0;
     fast |= moments >= kLooks && !cores[core].aside;
   }
-  constexpr unsigned kWeight = 8;
-  usually_queued = ((kWeight - 1) * usually_queued + queued * kOne) / kWeight;
-  return fast || usually_queued < kOne;
+  queued.add(waiting);
+  in_use.add(owned);
+  return fast || queued.permille() < 1000;
 }
 
 void leave_for_a_while(Segment& s, CoreIndex core, Nanoseconds now) {
@@ -121,12 +123,22 @@ void leave_for_a_while(Segment& s, CoreIndex core, Nanoseconds now) {
   leave_alone(s, core);
 }
 
+// Whether threads of ours keep its owner waiting. Of those beside it one alone is there for less
+// than 0.5 ms.
+bool keeps_itself_late(CoreIndex core) {
+  History& history = cores[core];
+  history.beside.add(history.has_beside);
+  history.has_beside = false;
+  return samples[core].shared || history.beside.permille() > 500;
+}
+
 void leave_late_ones(Segment& s, Nanoseconds now) {
   bool each_waits = wait_for_each_other(s, now);
   for (CoreIndex core = 0; core < s.header->n_cores; ++core) {
+    bool by_us = keeps_itself_late(core);
     bool again = is_late_again(cores[core], runtime_ledger().late_at(core));
-    if (again && each_waits && !samples[core].shared &&
-        may_be_left(cores, s.header->n_cores, core, now))
+    if (again && each_waits && !by_us &&
+        may_be_left(cores, s.header->n_cores, core, in_use.permille(), now))
       leave_for_a_while(s, core, now);
   }
 }
@@ -191,14 +203,14 @@ void end_window(Segment& s, Nanoseconds now) {
     Sample& seen = samples[core];
     std::uint64_t granted_late = (late - cores[core].late_us) * 1'000'000ull / length;
     std::uint64_t kept_waiting = seen.seen_ns ? seen.late_ns * 1000 / seen.seen_ns : 0;
-    std::uint64_t permille = seen.shared ? 0 : std::max(granted_late, kept_waiting);
+    std::uint64_t permille = seen.shared || seen.beside ? 0 : std::max(granted_late, kept_waiting);
     cores[core].late_us = late;
     cores[core].late_permille = static_cast<std::uint32_t>(std::min<std::uint64_t>(permille, 1000));
     bool late_again = permille >= kLatePermille;
     if (late_again) runtime_ledger().note_late(core, now);
     cores[core].late_windows = late_again ? cores[core].late_windows + 1 : 0;
     seen.late_ns = seen.seen_ns = 0;
-    seen.shared = false;
+    seen.shared = seen.beside = false;
   }
   if (length > 4 * kWindow) return;  // nobody looked for a while
   if (n_aside && all_are_late(cores, n)) {
@@ -213,7 +225,8 @@ void end_window(Segment& s, Nanoseconds now) {
 }  // namespace
 
 void contention_begin(Segment& s) {
-  n_aside = usually_queued = 0;
+  n_aside = 0;
+  queued = in_use = {};
   window_began = 0;
   for (CoreIndex core = 0; core < s.header->n_cores; ++core) {
     cores[core] = {};
@@ -229,8 +242,9 @@ void contention_tick(Segment& s, Nanoseconds now, bool threads_wait) {
   if (threads_wait) last_waited = now;
   for (CoreIndex core = 0; n_aside && core < s.header->n_cores; ++core) {
     if (!cores[core].aside) continue;
-    bool is_over = cores[core].for_a_while && now >= cores[core].back_at;
-    if (is_over || now - last_waited > kNobodyWaits) {
+    bool is_over =
+        cores[core].for_a_while ? now >= cores[core].back_at : now - last_waited > kNobodyWaits;
+    if (is_over) {
       put_back(s, core);
       continue;
     }
@@ -245,6 +259,12 @@ void contention_tick(Segment& s, Nanoseconds now, bool threads_wait) {
 }
 
 void contention_shared(CoreIndex core) { samples[core].shared = true; }
+
+void contention_beside(CoreIndex core, Nanoseconds age) {
+  constexpr Nanoseconds kLately = 100'000'000, kMoment = 4'000'000;
+  samples[core].beside |= age < kLately;
+  cores[core].has_beside |= age < kMoment;
+}
 
 bool contention_any() { return n_aside != 0; }
 

@@ -32,12 +32,26 @@ inline constexpr Nanoseconds kMoment =
     50'000;                            // threads had a core for less than that, as found by
 inline constexpr unsigned kLooks = 4;  // so many looks in a row
 
+// Of what the last looks found, weighed by how recent they are.
+class Mean {
+ public:
+  void add(unsigned found) { mean_ = ((kWeight - 1) * mean_ + found * kOne) / kWeight; }
+  // A little less where each look found the same.
+  unsigned permille() const { return mean_ * 1000 / kOne; }
+
+ private:
+  static constexpr unsigned kWeight = 8, kOne = 4096;
+  unsigned mean_ = 0;
+};
+
 // Of one core.
 struct History {
   std::uint32_t late_us;        // the segment's count when the window began
   std::uint32_t late_permille;  // of the last window
   std::uint32_t late_windows;   // so many in a row were late
   unsigned moments;             // looks in a row that found its thread there for a moment only
+  bool has_beside;              // threads of ours, beside its owner, a moment ago
+  Mean beside;                  // looks that found so
   Nanoseconds late_at;          // the last time it was late, of those that count
   bool aside;
   bool for_a_while;           // until `back_at` only
@@ -89,14 +103,20 @@ inline Nanoseconds next_while(const History& core, Nanoseconds now) {
   return soon ? std::min(2 * core.while_lasting, kLongestWhile) : kFirstWhile;
 }
 
-// Whether that core may be left alone for a while: most others are not late.
-inline bool may_be_left(const History* cores, CoreIndex n, CoreIndex core, Nanoseconds now) {
+// Whether that core may be left alone for a while: most others are not late; or `in_use`, the
+// cores that have owners (mean, in permille), are so few that nobody needs it. (Others' threads
+// change CPUs with ours, who then are late on all in turn.)
+inline bool may_be_left(const History* cores, CoreIndex n, CoreIndex core, unsigned in_use,
+                        Nanoseconds now) {
+  constexpr unsigned kTolerance = 250;
   unsigned aside = 0, late = 0;
   for (CoreIndex other = 0; other < n; ++other) {
     aside += cores[other].aside;
     late += other != core && !cores[other].aside && now - cores[other].late_at < kAgain;
   }
-  return !cores[core].aside && 2 * (aside + 1) <= n && late * 4 <= n - aside - 1u;
+  if (cores[core].aside || 2 * (aside + 1) > n) return false;
+  unsigned left = n - aside - 1u;
+  return late * 4 <= left || in_use <= left * 1000 + kTolerance;
 }
 
 // Whether the cores in use are so late themselves that leaving others alone gains nothing.
@@ -117,6 +137,8 @@ void contention_begin(Segment& s);
 void contention_tick(Segment& s, Nanoseconds now, bool threads_wait);
 // The core is shared between two threads of the instance: it is no wonder if one is late.
 void contention_shared(CoreIndex core);
+// Of the places beside the core one was taken that long ago.
+void contention_beside(CoreIndex core, Nanoseconds age);
 // Whether any core is set aside.
 bool contention_any();
 

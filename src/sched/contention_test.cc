@@ -93,7 +93,8 @@ TEST(Contention, once_is_enough_for_a_core_that_has_just_come_back) {
 TEST(Contention, a_core_is_left_for_a_while_if_the_others_are_not_late) {
   Nanoseconds now = 100 * kAgain;
   auto may = [&](std::vector<History>& histories, CoreIndex core) {
-    return may_be_left(histories.data(), static_cast<CoreIndex>(histories.size()), core, now);
+    CoreIndex n = static_cast<CoreIndex>(histories.size());
+    return may_be_left(histories.data(), n, core, n * 1000u, now);
   };
   auto two = cores({0, 0});
   EXPECT_TRUE(may(two, 1));
@@ -110,6 +111,24 @@ TEST(Contention, a_core_is_left_for_a_while_if_the_others_are_not_late) {
   EXPECT_TRUE(may(eight, 1));
   eight[6].late_at = now - kSlice;
   EXPECT_FALSE(may(eight, 1));
+}
+
+TEST(Contention, a_core_that_nobody_needs_is_left_even_if_all_are_late) {
+  Nanoseconds now = 100 * kAgain;
+  auto two = cores({0, 0});
+  two[0].late_at = two[1].late_at = now - kSlice;
+  EXPECT_TRUE(may_be_left(two.data(), 2, 1, 1200, now));
+  EXPECT_FALSE(may_be_left(two.data(), 2, 1, 1300, now));
+  two[0].aside = true;
+  EXPECT_FALSE(may_be_left(two.data(), 2, 1, 1000, now));  // one stays
+}
+
+TEST(Contention, a_mean_of_looks_follows_the_last_ones) {
+  Mean mean;
+  for (int look = 0; look < 64; ++look) mean.add(3);
+  EXPECT_NEAR(mean.permille(), 3000, 10);
+  for (int look = 0; look < 8; ++look) mean.add(0);
+  EXPECT_NEAR(mean.permille(), 1000, 100);
 }
 
 TEST(Contention, a_core_that_is_late_as_soon_as_it_is_back_is_left_for_longer) {

@@ -207,10 +207,9 @@ Park wait_for_grant(const Deadline* deadline, bool interruptible, OutsideWord* o
   for (bool has_waited = !ends_early && wait_awake(record);; has_waited = true) {
     std::uint32_t word = announce_sleep(record);
     if (state_of(word) == State::running) {
-      if (has_waited) {
-        note_late(core_of(word), record.granted_ns, os::now());
-        leave_kernel_a_moment();
-      }
+      // Late, too, if it was granted before it slept and had been preempted.
+      note_late(core_of(word), record.granted_ns, os::now());
+      if (has_waited) leave_kernel_a_moment();
       break;
     }
     if (state_of(word) == State::external) {

@@ -200,14 +200,14 @@ class Hands {
 // Threads beside cores, which come and go by themselves: one that has been there for long is asked
 // as others at large are. Owners are late there, and that is no wonder.
 void look_beside(Segment& s, Hands& hands, Nanoseconds now) {
-  constexpr Nanoseconds kLong = 4'000'000, kLately = 100'000'000;
+  constexpr Nanoseconds kLong = 4'000'000;
   for (CoreIndex core = 0; core < s.header->n_cores; ++core) {
     for (auto& word : s.cores[core].beside) {
       PlaceBeside place(word);
       ThreadIndex thread = place.thread();
       if (thread >= s.header->n_threads) continue;
       Nanoseconds age = place.age(now);
-      if (age < kLately) contention_shared(core);
+      contention_beside(core, age);
       if (age >= kLong && hands.is_at_large(thread) && !at_large.knows(thread))
         at_large.add(thread, now);
     }
