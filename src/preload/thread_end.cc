@@ -26,6 +26,7 @@ bool is_over(const Thread* t) { return t->phase.load(std::memory_order_acquire) 
 int await_end(Thread* t, const Deadline* deadline) {
   LotHost host(deadline, false, true);
   host.waits_for("pthread_join");
+  host.joins_thread(t);
   LotWaiter waiter;
   waiter.key = t;
   LotBucketOf& bucket = bucket_of(t);
@@ -75,9 +76,7 @@ int join(pthread_t handle, void** result, JoinKind kind, const Deadline* deadlin
   if (error) return error;
   error = await_end(t, deadline);
   if (error) {
-    threads_lock.acquire();
-    t->joiner = nullptr;
-    threads_lock.release();
+    abandon_join(t);
     if (error != ECANCELED) return error;
     act_on_cancel();
     return join(handle, result, kind, deadline);
@@ -198,6 +197,11 @@ void act_on_cancel() {
 void await_creator(const Thread* t) {
   for (unsigned spins = 0; !t->creator_done.load(std::memory_order_acquire);)
     RealWorld::relax(spins++);
+}
+
+void abandon_join(Thread* t) {
+  LockGuard guard(threads_lock);
+  t->joiner = nullptr;
 }
 
 void wake_joiners(Thread* t) {

@@ -6,6 +6,8 @@
 namespace roost {
 
 void wake_joiners(Thread*);
+// By who has begun to join the thread, and will not: others may. Takes threads_lock.
+void abandon_join(Thread*);
 // Before the Thread may be freed: whoever created it still registers it, and may have been
 // preempted there.
 void await_creator(const Thread*);

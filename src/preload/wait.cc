@@ -2,6 +2,7 @@
 #include "preload/wait.h"
 
 #include "os/sys.h"
+#include "preload/thread_end.h"
 
 namespace roost {
 
@@ -68,6 +69,7 @@ pthread_mutex_t* LotHost::abandon_all() {
     innermost_ = host->outer_;
     if (host->unlocked_) unlocked = host->unlocked_;
     abandon_lot_wait<RealWorld>(*host->bucket_, *host->waiter_, *host);
+    if (host->joined_) abandon_join(host->joined_);
   }
   return unlocked;
 }

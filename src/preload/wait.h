@@ -59,6 +59,7 @@ class LotHost {
   // The mutex of the condition variable that was one of them, if so.
   static pthread_mutex_t* abandon_all();
   void has_unlocked(pthread_mutex_t* mutex) { unlocked_ = mutex; }
+  void joins_thread(Thread* thread) { joined_ = thread; }
   // In the child of a fork, where nobody is in the lot.
   static void after_fork() { innermost_ = nullptr; }
 
@@ -75,6 +76,7 @@ class LotHost {
   LotBucketOf* bucket_ = nullptr;
   LotWaiter* waiter_ = nullptr;
   pthread_mutex_t* unlocked_ = nullptr;
+  Thread* joined_ = nullptr;
   LotHost* outer_ = nullptr;  // of the wait that the handler this one is in has interrupted
   static constinit thread_local LotHost* innermost_
       __attribute__((tls_model("initial-exec"), visibility("hidden")));

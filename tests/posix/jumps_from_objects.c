@@ -185,6 +185,33 @@ CASE(cleanups_of_the_handler_and_of_the_wait_are_done) {
   EXPECT_EQ(pthread_mutex_init(&own, NULL), 0);
 }
 
+static void* wait_to_be_let_go(void* unused) {
+  EXPECT_EQ(sem_wait(&sem), 0);
+  return unused;
+}
+
+static void* join_and_end(void* thread) {
+  about_to_block(&waiters[0].tid);
+  pthread_join(*(pthread_t*)thread, NULL);
+  return NULL;
+}
+
+CASE(who_ends_in_a_join_leaves_the_other_to_be_joined) {
+  handle(end_thread, 0);
+  EXPECT_EQ(sem_init(&sem, 0, 0), 0);
+  pthread_t joined, joiner;
+  EXPECT_EQ(pthread_create(&joined, NULL, wait_to_be_let_go, NULL), 0);
+  waiters[0] = (struct waiter){0};
+  EXPECT_EQ(pthread_create(&joiner, NULL, join_and_end, &joined), 0);
+  wait_until_blocked(&waiters[0].tid);
+  EXPECT_EQ(pthread_kill(joiner, SIGUSR1), 0);
+  void* result;
+  EXPECT_EQ(pthread_join(joiner, &result), 0);
+  EXPECT(result == (void*)(long)SIGUSR1);
+  EXPECT_EQ(sem_post(&sem), 0);
+  EXPECT_EQ(pthread_join(joined, NULL), 0);
+}
+
 // A thread that posts until it is to stop; handlers take it out of that.
 static int stop;
 static long taken;
