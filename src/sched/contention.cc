@@ -11,7 +11,7 @@ using namespace contention;
 
 namespace {
 
-constinit History cores[kMaxMaskWords * 64];  // the leader's
+constinit History cores[kMaxMaskWords * 64] = {};  // the leader's
 // The thread that had a core at the last tick, to see how long the kernel keeps it waiting.
 struct Sample {
   std::int32_t pid, tid;
