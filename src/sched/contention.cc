@@ -100,7 +100,7 @@ void set_aside(Segment& s, CoreIndex core, Nanoseconds now) {
 // Whether threads come round so fast that a late one keeps all others waiting, or are so few.
 bool wait_for_each_other(const Segment& s, Nanoseconds now) {
   unsigned waiting = 0, owned = 0;
-  bool fast = false;
+  bool fast = false, fewer_cores = false;
   for (CoreIndex core = 0; core < s.header->n_cores; ++core) {
     waiting += s.cores[core].ready.load(std::memory_order_relaxed);
     ThreadIndex owner = thread_of_owner(s.cores[core].owner.load(std::memory_order_relaxed));
@@ -109,9 +109,11 @@ bool wait_for_each_other(const Segment& s, Nanoseconds now) {
     if (owner < s.header->n_threads)
       moments = now < s.threads[owner].granted_ns + kMoment ? moments + 1 : 0;
     fast |= moments >= kLooks && !cores[core].aside;
+    fewer_cores |= cores[core].for_a_while;
   }
   queued.add(waiting);
-  in_use.add(owned);
+  // Else who needs a core could not show it until that one has been back for a while.
+  if (!fewer_cores) in_use.add(owned);
   return fast || queued.permille() < 1000;
 }
 
