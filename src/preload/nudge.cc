@@ -18,6 +18,7 @@
 #include "preload/signal_stack.h"
 #include "preload/spin_site.h"
 #include "preload/stack_pool.h"
+#include "preload/stopped_threads.h"
 #include "preload/wait_loads.h"
 #include "sched/runtime.h"
 #include "sched/runtime_os.h"
@@ -126,7 +127,9 @@ void on_nudge(int, siginfo_t*, void* data) {
   bool waits = false;
   auto look = [&] { waits = find_wait(context, waiting); };
   if (!on_own_stack(look) || !waits) return;
-  if (is_light()) return return_into_yield(context);
+  // Collectors look for pointers on the thread's own stack, from where their handler finds it.
+  if (is_light() || stops_threads.load(std::memory_order_relaxed))
+    return return_into_yield(context);
   tell_of_spinner();
   DeferCancellation guard;
   Nanoseconds begin = os::now();

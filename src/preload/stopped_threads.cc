@@ -1,4 +1,5 @@
-// Such a handler waits by sigsuspend, which hardly any other program calls.
+// Such a handler waits by sigsuspend, which hardly any other program calls, or for a semaphore, as
+// SBCL's does, whose other threads receive signals by sigwait.
 #include "preload/stopped_threads.h"
 
 #include <link.h>
@@ -21,7 +22,9 @@ void look_for_who_stops_threads() {
       link_map object{};
       object.l_addr = info->dlpi_addr;
       object.l_ld = reinterpret_cast<ElfW(Dyn)*>(info->dlpi_addr + part.p_vaddr);
-      return ObjectSymbols(object).takes("sigsuspend");
+      ObjectSymbols symbols(object);
+      return symbols.takes("sigsuspend") || (symbols.takes("pthread_kill") &&
+                                             symbols.takes("sem_wait") && symbols.takes("sigwait"));
     }
     return 0;
   };
