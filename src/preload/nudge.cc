@@ -113,8 +113,8 @@ bool find_wait(ucontext_t& context, Waiting& waiting) {
 
 // Called with all signals blocked, so that the proof can have a stack of Roost's, and is not cut by
 // an asynchronous cancellation. A light thread waits on its own stack, so that its siblings can
-// run. Another looks, once it has a core again, whether it still waits, before it spins until it is
-// asked the next time.
+// run, and so does one that collectors stop, who look for pointers there. Another looks, once it
+// has a core again, whether it still waits, before it spins until it is asked the next time.
 void on_nudge(int, siginfo_t*, void* data) {
   auto& context = *static_cast<ucontext_t*>(data);
   nudge_arrived();
@@ -127,7 +127,6 @@ void on_nudge(int, siginfo_t*, void* data) {
   bool waits = false;
   auto look = [&] { waits = find_wait(context, waiting); };
   if (!on_own_stack(look) || !waits) return;
-  // Collectors look for pointers on the thread's own stack, from where their handler finds it.
   if (is_light() || stops_threads.load(std::memory_order_relaxed))
     return return_into_yield(context);
   tell_of_spinner();

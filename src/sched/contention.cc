@@ -228,7 +228,8 @@ void end_window(Segment& s, Nanoseconds now) {
 
 void contention_begin(Segment& s) {
   n_aside = 0;
-  queued = in_use = {};
+  queued = Mean();
+  in_use = Mean(s.header->n_cores);  // until it is known that they are fewer
   window_began = 0;
   for (CoreIndex core = 0; core < s.header->n_cores; ++core) {
     cores[core] = {};
