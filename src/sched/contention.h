@@ -35,14 +35,15 @@ inline constexpr unsigned kLooks = 4;  // so many looks in a row
 // Of what the last looks found, weighed by how recent they are.
 class Mean {
  public:
-  constexpr explicit Mean(unsigned at_first = 0) : mean_(at_first * kOne) {}
+  constexpr Mean() = default;
+  constexpr explicit Mean(unsigned at_first) : mean_(at_first * kOne) {}
   void add(unsigned found) { mean_ = ((kWeight - 1) * mean_ + found * kOne) / kWeight; }
   // A little less where each look found the same.
   unsigned permille() const { return mean_ * 1000 / kOne; }
 
  private:
   static constexpr unsigned kWeight = 8, kOne = 4096;
-  unsigned mean_;
+  unsigned mean_ = 0;
 };
 
 // Of one core.
