@@ -21,21 +21,21 @@ int to_the_kernel(KernelYields& yields, int polls, std::uint64_t& now, std::uint
   return calls;
 }
 
-TEST(kernel_yields, one_in_a_while_after_many_that_return_at_once) {
+TEST(KernelYields, one_in_a_while_after_many_that_return_at_once) {
   KernelYields yields;
   std::uint64_t now = 1'000'000;
   EXPECT_EQ(to_the_kernel(yields, 1024, now, kPoll, kQuick), 1024);
   EXPECT_EQ(to_the_kernel(yields, 1500, now, kPoll, kQuick), 10);  // of 150 polls, 30,000 ticks
 }
 
-TEST(kernel_yields, each_where_others_run) {
+TEST(KernelYields, each_where_others_run) {
   KernelYields yields;
   std::uint64_t now = 1'000'000;
   EXPECT_EQ(to_the_kernel(yields, 100, now, kPoll, kSlice), 100);
 }
 
 // The kernel lets a peer run at one yield of some.
-TEST(kernel_yields, each_where_others_run_at_times) {
+TEST(KernelYields, each_where_others_run_at_times) {
   KernelYields yields;
   std::uint64_t now = 1'000'000;
   for (int turn = 0; turn < 10; ++turn) {
@@ -44,7 +44,7 @@ TEST(kernel_yields, each_where_others_run_at_times) {
   }
 }
 
-TEST(kernel_yields, each_again_once_another_has_run) {
+TEST(KernelYields, each_again_once_another_has_run) {
   KernelYields yields;
   std::uint64_t now = 1'000'000;
   to_the_kernel(yields, 1100, now, kPoll, kQuick);
@@ -52,7 +52,7 @@ TEST(kernel_yields, each_again_once_another_has_run) {
   EXPECT_EQ(to_the_kernel(yields, 1000, now, kPoll, kQuick), 1000);
 }
 
-TEST(kernel_yields, each_of_a_thread_that_works_in_between) {
+TEST(KernelYields, each_of_a_thread_that_works_in_between) {
   KernelYields yields;
   std::uint64_t now = 1'000'000;
   EXPECT_EQ(to_the_kernel(yields, 2000, now, 50'000, kQuick), 2000);

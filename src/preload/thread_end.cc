@@ -121,25 +121,13 @@ Self& self_of(pthread_t handle) {
   return *reinterpret_cast<Self*>(handle + distance);
 }
 
-// Whether a handler would find the thread, which runs, in a critical section: one that it entered
-// before handlers were kept out.
-bool is_disturbed_by_handlers(pthread_t handle) {
+// Whether a signal may stop the thread in a critical section: one that it entered before handlers
+// were kept out. Under threads_lock.
+bool may_stop_in_section(const Thread* t, pthread_t handle) {
+  if (!stops_threads.load(std::memory_order_relaxed) || is_over(t)) return false;
   const Self& its = self_of(handle);
   return __atomic_load_n(&its.depth, __ATOMIC_RELAXED) != 0 &&
          !__atomic_load_n(&its.blocks_signals, __ATOMIC_RELAXED);
-}
-
-// Before a signal that may stop the thread. It may have been preempted there: but not for good.
-void await_outside_sections(const Thread* t, pthread_t handle) {
-  constexpr Nanoseconds kLook = 50'000, kLongest = 1'000'000'000;
-  if (!stops_threads.load(std::memory_order_relaxed)) return;
-  for (Nanoseconds waited = 0; waited < kLongest; waited += kLook) {
-    {
-      LockGuard guard(threads_lock);
-      if (is_over(t) || !is_disturbed_by_handlers(handle)) return;
-    }
-    os::sleep_for(kLook);
-  }
 }
 
 std::atomic<int> unknown_cancellations{0};  // under way
@@ -289,13 +277,19 @@ ROOST_EXPORT int pthread_kill(pthread_t handle, int signal) noexcept {
   Thread* t = find_thread(handle);
   // Also in handlers: then the lock may be held by what they interrupted.
   if (!t || t == this_thread() || inside_roost()) return real::pthread_kill(handle, signal);
-  await_outside_sections(t, handle);
-  LockGuard guard(threads_lock);
-  // A finished thread's kernel thread must not get the signal: it may soon be another thread.
-  if (t->phase.load(std::memory_order_acquire) == Phase::finished) {
-    return signal < 0 || signal > 64 ? EINVAL : 0;
+  // It may have been preempted in a section, but not for good.
+  constexpr Nanoseconds kLook = 50'000, kLongest = 1'000'000'000;
+  for (Nanoseconds waited = 0;; waited += kLook) {
+    {
+      LockGuard guard(threads_lock);
+      // A finished thread's kernel thread must not get the signal: it may soon be another thread.
+      if (t->phase.load(std::memory_order_acquire) == Phase::finished)
+        return signal < 0 || signal > 64 ? EINVAL : 0;
+      if (waited >= kLongest || !may_stop_in_section(t, handle))
+        return real::pthread_kill(handle, signal);
+    }
+    os::sleep_for(kLook);
   }
-  return real::pthread_kill(handle, signal);
 }
 
 ROOST_EXPORT int pthread_getattr_np(pthread_t handle, pthread_attr_t* attr) noexcept {

@@ -128,18 +128,14 @@ void leave_for_a_while(Segment& s, CoreIndex core, Nanoseconds now) {
 // Whether threads of ours keep its owner waiting. Of those beside it one alone is there for less
 // than 0.5 ms.
 bool keeps_itself_late(CoreIndex core) {
-  History& history = cores[core];
-  history.beside.add(history.has_beside);
-  history.has_beside = false;
-  return samples[core].shared || history.beside.permille() > 500;
+  return samples[core].shared || cores[core].beside.permille() > 500;
 }
 
 void leave_late_ones(Segment& s, Nanoseconds now) {
   bool each_waits = wait_for_each_other(s, now);
   for (CoreIndex core = 0; core < s.header->n_cores; ++core) {
-    bool by_us = keeps_itself_late(core);
     bool again = is_late_again(cores[core], runtime_ledger().late_at(core));
-    if (again && each_waits && !by_us &&
+    if (again && each_waits && !keeps_itself_late(core) &&
         may_be_left(cores, s.header->n_cores, core, in_use.permille(), now))
       leave_for_a_while(s, core, now);
   }
@@ -266,7 +262,7 @@ void contention_shared(CoreIndex core) { samples[core].shared = true; }
 void contention_beside(CoreIndex core, Nanoseconds age) {
   constexpr Nanoseconds kLately = 100'000'000, kMoment = 4'000'000;
   samples[core].beside |= age < kLately;
-  cores[core].has_beside |= age < kMoment;
+  cores[core].beside.add(age < kMoment);
 }
 
 bool contention_any() { return n_aside != 0; }

@@ -52,8 +52,7 @@ struct History {
   std::uint32_t late_permille;  // of the last window
   std::uint32_t late_windows;   // so many in a row were late
   unsigned moments;             // looks in a row that found its thread there for a moment only
-  bool has_beside;              // threads of ours, beside its owner, a moment ago
-  Mean beside;                  // looks that found so
+  Mean beside;                  // looks that found threads of ours beside its owner a moment ago
   Nanoseconds late_at;          // the last time it was late, of those that count
   bool aside;
   bool for_a_while;           // until `back_at` only
@@ -139,7 +138,7 @@ void contention_begin(Segment& s);
 void contention_tick(Segment& s, Nanoseconds now, bool threads_wait);
 // The core is shared between two threads of the instance: it is no wonder if one is late.
 void contention_shared(CoreIndex core);
-// Of the places beside the core one was taken that long ago.
+// At each tick: of the places beside the core one was taken `age` ago, and none since.
 void contention_beside(CoreIndex core, Nanoseconds age);
 // Whether any core is set aside.
 bool contention_any();

@@ -7,6 +7,9 @@
 #include <string.h>
 #include <sys/prctl.h>
 
+#include <algorithm>
+#include <limits>
+
 #include "base/thread_stack.h"
 #include "sched/ask_owner.h"
 #include "sched/at_large.h"
@@ -200,17 +203,19 @@ class Hands {
 // Threads beside cores, which come and go by themselves: one that has been there for long is asked
 // as others at large are. Owners are late there, and that is no wonder.
 void look_beside(Segment& s, Hands& hands, Nanoseconds now) {
-  constexpr Nanoseconds kLong = 4'000'000;
+  constexpr Nanoseconds kLong = 4'000'000, kNever = std::numeric_limits<Nanoseconds>::max();
   for (CoreIndex core = 0; core < s.header->n_cores; ++core) {
+    Nanoseconds youngest = kNever;
     for (auto& word : s.cores[core].beside) {
       PlaceBeside place(word);
       ThreadIndex thread = place.thread();
       if (thread >= s.header->n_threads) continue;
       Nanoseconds age = place.age(now);
-      contention_beside(core, age);
+      youngest = std::min(youngest, age);
       if (age >= kLong && hands.is_at_large(thread) && !at_large.knows(thread))
         at_large.add(thread, now);
     }
+    contention_beside(core, youngest);
   }
 }
 
