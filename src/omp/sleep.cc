@@ -18,16 +18,20 @@ constexpr long kSecond = 1'000'000'000;  // ns
 
 using ClockSleep = int(clockid_t clock, int flags, const timespec* time, timespec* left);
 
+constinit std::atomic<ClockSleep*> next_sleep{nullptr};
+
+// As this library is loaded: a handler that leaves a sleep by a jump must not find its thread
+// within the linker, whose lock nobody would unlock.
+[[gnu::constructor]] void find_next_sleep() {
+  next_sleep.store(reinterpret_cast<ClockSleep*>(dlsym(RTLD_NEXT, "clock_nanosleep")),
+                   std::memory_order_relaxed);
+}
+
 // Libc's, or Roost's. It says which error there was, as the function of that name does.
 int sleep_on(clockid_t clock, int flags, const timespec* time, timespec* left) {
-  static constinit std::atomic<ClockSleep*> known{nullptr};
-  ClockSleep* next = known.load(std::memory_order_relaxed);
-  if (!next) {
-    next = reinterpret_cast<ClockSleep*>(dlsym(RTLD_NEXT, "clock_nanosleep"));
-    if (!next) return ENOSYS;
-    known.store(next, std::memory_order_relaxed);
-  }
-  return next(clock, flags, time, left);
+  if (!next_sleep.load(std::memory_order_relaxed)) find_next_sleep();
+  ClockSleep* next = next_sleep.load(std::memory_order_relaxed);
+  return next ? next(clock, flags, time, left) : ENOSYS;
 }
 
 timespec to_timespec(long nanoseconds) { return {nanoseconds / kSecond, nanoseconds % kSecond}; }

@@ -2,8 +2,9 @@
 //
 // Every interposed function reaches libc through real::name(...). A pointer is resolved at the
 // first call (dlsym; safe before constructors), afterwards a call costs one predictable branch.
-// Before the process's second thread all are resolved: dlsym takes the linker's lock, which a
-// thread may hold that runs a library's constructor and waits there for others.
+// Before the process's second thread and its first handler of a signal all are resolved: dlsym
+// takes the linker's lock, which a thread may hold that runs a library's constructor and waits
+// there for others, and which a handler would leave locked that jumps.
 #pragma once
 
 #include <pthread.h>
@@ -35,7 +36,7 @@ class alignas(32) LibcFunction {
 };
 #define ROOST_LISTED __attribute__((section("roost_libc_functions")))
 
-// Resolves all there are, once. Before the caller starts a thread.
+// Resolves all there are, once. Before the caller starts a thread or handles a signal.
 void resolve_libc_functions();
 
 template <class Signature>

@@ -312,9 +312,9 @@ bool is_detached() {
 
 int create_thread(pthread_t* handle, const pthread_attr_t* attr, void* (*start)(void*),
                   void* argument) {
+  resolve_libc_functions();
   if (!in_managed_process() || inside_roost())
     return real::pthread_create(handle, attr, start, argument);
-  resolve_libc_functions();
   if (!runtime_restricted()) keeper_start();
   trap_before_thread();
   blas_before_thread();
