@@ -2,6 +2,7 @@
 // the arrival tree of a team's barrier.
 #include "check.h"
 #include "omp/barrier.h"
+#include "omp/gates.h"
 #include "ult/batch.h"
 #include "ult/sleep_word.h"
 #include "ult/wait_list.h"
@@ -115,6 +116,61 @@ struct WaitModel : rl::test_suite<WaitModel, 3> {
   }
 };
 
+// The same with lists for several carriers: two wait, at one list or at two, and wake who waits at
+// their own when they leave.
+template <bool apart>
+struct GatesModel : rl::test_suite<GatesModel<apart>, 3> {
+  using Stack = ult::WaitStack<World, unsigned>;
+  struct List {
+    Stack stack;
+    bool is_waited_for() const { return stack.seems_to_have_waiters(); }
+    void wake_seen() {
+      if (is_waited_for()) stack.take_all([](unsigned who) { model->wake(who); });
+    }
+    void push(typename Stack::Waiter& waiter) { stack.push(waiter); }
+  };
+  static constexpr unsigned carriers[3] = {0, 1, apart ? 2 : 1 + omp::Gates<World, List>::kGates};
+  static inline GatesModel* model = nullptr;
+  Kernel kernel;
+  omp::Gates<World, List> gates;
+  Atomic<unsigned> epoch{0};
+  Atomic<unsigned> woken[3];
+  rl::var<int> data{0};
+
+  void before() { model = this; }
+  void wake(unsigned who) {
+    if (!woken[who].exchange(1, std::memory_order_acq_rel)) kernel.wake(&woken[who]);
+  }
+  void suspend(unsigned index) {
+    while (!woken[index].exchange(0, std::memory_order_acq_rel)) kernel.wait(woken[index], 0u);
+  }
+  void thread(unsigned index) {
+    unsigned carrier = carriers[index];
+    if (index == 0) {
+      data($) = 1;
+      epoch.store(1, std::memory_order_release);
+      gates.release(carrier, 1);
+      return;
+    }
+    List& list = gates.gate_of(carrier, true);
+    typename Stack::Waiter waiter;
+    waiter.who = index;
+    while (!epoch.load(std::memory_order_acquire)) {
+      if (!waiter.is_listed()) {
+        list.push(waiter);
+        continue;
+      }
+      suspend(index);
+    }
+    while (waiter.is_listed()) {
+      gates.wake_all();
+      if (waiter.is_listed()) suspend(index);
+    }
+    gates.leave(carrier, 1);
+    RL_ASSERT(data($) == 1);
+  }
+};
+
 // A carrier sleeps; two others give it something, one mail and one a woken strand. In the end it is
 // counted as active, once.
 struct SleepModel : rl::test_suite<SleepModel, 3> {
@@ -197,6 +253,10 @@ int main() {
                                  rl::test_result_deadlock, 100000);
   check.fails_without<SleepModel>({Take::fence, "ult/sleep_word.h", "end"},
                                   rl::test_result_deadlock, 100000);
+  check.holds<GatesModel<true>>("gates: no wake-up is lost at lists apart", 100000);
+  check.holds<GatesModel<false>>("gates: no wake-up is lost at one that is shared", 100000);
+  check.fails_without<GatesModel<true>>({Take::fence, "omp/gates.h", "release"},
+                                        rl::test_result_deadlock, 100000);
   check.holds<BarrierModel>("barrier: all see what all did before", 100000);
   check.fails_without<BarrierModel>({Take::orderings, "omp/barrier.h", "arrive"},
                                     rl::test_result_data_race, 100000);

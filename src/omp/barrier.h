@@ -3,7 +3,8 @@
 // Members arrive at nodes of kFanIn; the last one at a node goes on to the node above, so no line
 // is written by more than kFanIn members (two cache misses at 64 cores, three at 192 and up). The
 // last one at the root finishes the team's tasks, then raises the epoch. Members poll it, or wait
-// in the list `gate` (omp/team.cc). PROTOCOL.md argues it, models/barrier.cc checks it.
+// in a list of their core's (omp/team.cc). ult/PROTOCOL.md argues it, models/light_threads.cc
+// checks it.
 #pragma once
 
 #include <atomic>
@@ -11,6 +12,7 @@
 
 #include "base/types.h"
 #include "base/world.h"
+#include "omp/gates.h"
 #include "ult/carrier.h"
 
 namespace roost::omp {
@@ -55,7 +57,7 @@ bool arrive(ArrivalNode<W>* nodes, unsigned members, unsigned number) {
 struct Barrier {
   ArrivalNode<RealWorld>* nodes = nullptr;
   std::atomic<std::uint32_t> epoch{0};
-  ult::WaitList gate;
+  Gates<RealWorld, ult::WaitList> gates;
   // The epoch that the master has left the barrier with; a hint.
   std::atomic<std::uint32_t> left_by_master{0};
 };

@@ -15,7 +15,7 @@ namespace {
 void last_tree_of(Team& team) {
   // [task-1] What the tasks did is visible to who sees zero.
   if (team.unfinished.fetch_sub(1, std::memory_order_seq_cst) != 1) return;
-  team.barrier.gate.wake_all();
+  team.barrier.gates.wake_all();
   team.done.wake_all();
 }
 

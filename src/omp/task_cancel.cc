@@ -7,7 +7,7 @@ void cancel_construct(Member& member, std::uint32_t construct) {
   Team& team = *member.team;
   team.cancelled.fetch_or(construct, std::memory_order_seq_cst);
   // [cancel-1] Members in barriers go on; queued tasks are passed over by who takes them.
-  if (construct == kCancelParallel) team.barrier.gate.wake_all();
+  if (construct == kCancelParallel) team.barrier.gates.wake_all();
 }
 
 bool construct_cancelled(const Member& member, std::uint32_t construct) {

@@ -236,7 +236,7 @@ void queue_for_all(ExplicitTask& task) {
   team.pieces.store(1, std::memory_order_seq_cst);
   // Records are never given back: to wake somebody in vain is harmless.
   for (unsigned i = 0; i < count; ++i) lists[i]->wake_all();
-  team.barrier.gate.wake_all();
+  team.barrier.gates.wake_all();
   team.done.wake_all();
 }
 

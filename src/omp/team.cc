@@ -46,7 +46,7 @@ ult::Meanwhile tasks_of(Team& team) { return {.under = &team, .pieces = true}; }
 void wake_for_tasks(const ult::Batch* batch) {
   // Both lists: waiting in a barrier, and at the end.
   auto& team = const_cast<Team&>(static_cast<const Team&>(*batch));
-  team.barrier.gate.wake_all();
+  team.barrier.gates.wake_all();
   team.done.wake_all();
 }
 
@@ -559,20 +559,23 @@ bool team_barrier(Member& member, ompt::Sync kind) {
   }
   Barrier& barrier = team.barrier;
   std::uint32_t epoch = barrier.epoch.load(std::memory_order_relaxed);
+  bool light = team.light.load(std::memory_order_relaxed);
+  unsigned carrier = ult::here.carrier->index;
   auto work = [&] { return run_task(member); };
   ult::happens_before(&barrier);
   if (arrive(barrier.nodes, team.size, member.number)) {
     auto done = [&] { return !team.unfinished.load(std::memory_order_acquire); };
-    if (!done()) ult::wait_until(barrier.gate, tasks_of(team), done, work);
+    if (!done()) ult::wait_until(barrier.gates.gate_of(carrier, light), tasks_of(team), done, work);
     end_cancelled_constructs(team);
     // [barrier-2] releases all that the members did before.
     barrier.epoch.store(epoch + 1, std::memory_order_release);
-    barrier.gate.wake_all();
+    light ? barrier.gates.release(carrier, epoch + 1) : barrier.gates.wake_all();
   } else {
     auto released = [&] {
       return barrier.epoch.load(std::memory_order_acquire) != epoch || cancelled();
     };
-    ult::wait_until(barrier.gate, tasks_of(team), released, work);
+    ult::wait_until(barrier.gates.gate_of(carrier, light), tasks_of(team), released, work);
+    if (light) barrier.gates.leave(carrier, epoch + 1);
   }
   if (team.light.load(std::memory_order_relaxed)) let_master_leave_first(team, member, epoch);
   if (ult::sanitizer::present()) {

@@ -223,6 +223,11 @@ class WaitList {
   void wake_all() {
     if (waiters_.has_waiters()) take_and_wake();
   }
+  // By who has had a fence since, or need not wake anybody: a load if nobody waits.
+  void wake_seen() {
+    if (is_waited_for()) take_and_wake();
+  }
+  bool is_waited_for() const { return waiters_.seems_to_have_waiters(); }
 
  private:
   void take_and_wake();

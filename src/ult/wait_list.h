@@ -51,8 +51,10 @@ class WaitStack {
   // By a waker, once it has changed the condition: whether anybody may be waiting.
   bool has_waiters() const {
     W::fence();  // [wait-1]
-    return head_.load(std::memory_order_relaxed) != nullptr;
+    return seems_to_have_waiters();
   }
+  // The same without the fence: to who had none, a hint.
+  bool seems_to_have_waiters() const { return head_.load(std::memory_order_relaxed) != nullptr; }
 
   // Takes all who wait and calls wake(who) for each, oldest first. A record may be gone once it is
   // not listed any more.
