@@ -52,7 +52,8 @@ inline Nanoseconds now() {
 
 inline std::int32_t gettid() { return static_cast<std::int32_t>(syscall(SYS_gettid)); }
 
-// CPU time that a thread of this process has used, in ns; 0 if there is none of that number.
+// CPU time that a thread of this process (0: the calling one) has used, in ns; 0 if there is none
+// of that number.
 inline Nanoseconds cpu_time(std::int32_t tid) {
   KeepErrno keep;
   constexpr int kPerThreadScheduled = 6;  // linux/posix-timers.h: CPUCLOCK_SCHED, per thread
