@@ -1,5 +1,5 @@
-"""stress-ng's classes for threads, locks, I/O, processes and scheduling: the same verdict of its own
-checks and the same work done."""
+"""stress-ng's classes for threads, locks, I/O, processes, signals and scheduling: the same verdict of
+its own checks and the same work done."""
 
 import re
 
@@ -20,7 +20,16 @@ CLASSES = {
     "sock": (200, 10),
     "fork": (800, 10),
     "vfork": (5000, 10),
+    "signal": (100_000, 10),
+    "signest": (1000, 10),
+    "sigchld": (1000, 10),
+    "sigfd": (20_000, 10),
+    "sigpending": (10_000, 10),
+    "sigq": (20_000, 10),
+    "sigrt": (20_000, 10),
+    "sigsuspend": (10_000, 10),
     "seccomp": (100, 10),
+    "usersyscall": (10_000, 10),
     "yield": (20_000, 2),
     "schedpolicy": (5000, 2),
 }
