@@ -72,34 +72,23 @@ struct AddedTicketsModel : rl::test_suite<AddedTicketsModel, 3> {
   void after() { RL_ASSERT(made.load() == 3); }
 };
 
-// Two wait for a condition as ult::wait_until() does, one makes it hold. Nobody is left asleep, and
-// what was done before is seen.
-struct WaitModel : rl::test_suite<WaitModel, 3> {
-  using Stack = ult::WaitStack<World, unsigned>;
+// Strands that are suspended and made ready.
+struct Strands {
   Kernel kernel;
-  Stack list;
-  Atomic<unsigned> condition{0};
   Atomic<unsigned> woken[3];
-  rl::var<int> data{0};
 
-  void wake_all() {
-    if (!list.has_waiters()) return;
-    list.take_all([&](unsigned who) {
-      if (!woken[who].exchange(1, std::memory_order_acq_rel)) kernel.wake(&woken[who]);
-    });
+  void wake(unsigned who) {
+    if (!woken[who].exchange(1, std::memory_order_acq_rel)) kernel.wake(&woken[who]);
   }
   // As a carrier does: what it looks at next is newer than the signal.
   void suspend(unsigned index) {
     while (!woken[index].exchange(0, std::memory_order_acq_rel)) kernel.wait(woken[index], 0u);
   }
-  void thread(unsigned index) {
-    if (index == 0) {
-      data($) = 1;
-      condition.store(1, std::memory_order_release);
-      wake_all();
-      return;
-    }
-    Stack::Waiter waiter;
+  // As ult::wait_until(): for `condition`, at the list, of which wake_all() wakes those who wait.
+  template <class List, class WakeAll>
+  void wait_until(const Atomic<unsigned>& condition, unsigned index, List& list,
+                  WakeAll&& wake_all) {
+    ult::WaitStack<World, unsigned>::Waiter waiter;
     waiter.who = index;
     while (!condition.load(std::memory_order_acquire)) {
       if (!waiter.is_listed()) {
@@ -112,7 +101,29 @@ struct WaitModel : rl::test_suite<WaitModel, 3> {
       wake_all();
       if (waiter.is_listed()) suspend(index);
     }
-    RL_ASSERT(data($) == 1);
+  }
+};
+
+// Two wait for a condition, one makes it hold. Nobody is left asleep, and what was done before is
+// seen.
+struct WaitModel : rl::test_suite<WaitModel, 3> {
+  Strands strands;
+  ult::WaitStack<World, unsigned> list;
+  Atomic<unsigned> condition{0};
+  rl::var<int> data{0};
+
+  void wake_all() {
+    if (list.has_waiters()) list.take_all([this](unsigned who) { strands.wake(who); });
+  }
+  void thread(unsigned index) {
+    if (index == 0) {
+      data($) = 1;
+      condition.store(1, std::memory_order_release);
+      wake_all();
+    } else {
+      strands.wait_until(condition, index, list, [this] { wake_all(); });
+      RL_ASSERT(data($) == 1);
+    }
   }
 };
 
@@ -120,54 +131,32 @@ struct WaitModel : rl::test_suite<WaitModel, 3> {
 // their own when they leave.
 template <bool apart>
 struct GatesModel : rl::test_suite<GatesModel<apart>, 3> {
-  using Stack = ult::WaitStack<World, unsigned>;
-  struct List {
-    Stack stack;
-    bool is_waited_for() const { return stack.seems_to_have_waiters(); }
+  struct List : ult::WaitStack<World, unsigned> {
+    bool is_waited_for() const { return this->seems_to_have_waiters(); }
     void wake_seen() {
-      if (is_waited_for()) stack.take_all([](unsigned who) { model->wake(who); });
+      if (is_waited_for()) this->take_all([](unsigned who) { model->strands.wake(who); });
     }
-    void push(typename Stack::Waiter& waiter) { stack.push(waiter); }
   };
-  static constexpr unsigned carriers[3] = {0, 1, apart ? 2 : 1 + omp::Gates<World, List>::kGates};
+  using Gates = omp::Gates<World, List>;
+  static constexpr unsigned kCarriers[3] = {0, 1, apart ? 2 : 1 + Gates::kGates};
   static inline GatesModel* model = nullptr;
-  Kernel kernel;
-  omp::Gates<World, List> gates;
+  Strands strands;
+  Gates gates;
   Atomic<unsigned> epoch{0};
-  Atomic<unsigned> woken[3];
   rl::var<int> data{0};
 
   void before() { model = this; }
-  void wake(unsigned who) {
-    if (!woken[who].exchange(1, std::memory_order_acq_rel)) kernel.wake(&woken[who]);
-  }
-  void suspend(unsigned index) {
-    while (!woken[index].exchange(0, std::memory_order_acq_rel)) kernel.wait(woken[index], 0u);
-  }
   void thread(unsigned index) {
-    unsigned carrier = carriers[index];
+    unsigned carrier = kCarriers[index];
     if (index == 0) {
       data($) = 1;
       epoch.store(1, std::memory_order_release);
       gates.release(carrier, 1);
-      return;
+    } else {
+      strands.wait_until(epoch, index, gates.gate_of(carrier, true), [this] { gates.wake_all(); });
+      gates.leave(carrier, 1);
+      RL_ASSERT(data($) == 1);
     }
-    List& list = gates.gate_of(carrier, true);
-    typename Stack::Waiter waiter;
-    waiter.who = index;
-    while (!epoch.load(std::memory_order_acquire)) {
-      if (!waiter.is_listed()) {
-        list.push(waiter);
-        continue;
-      }
-      suspend(index);
-    }
-    while (waiter.is_listed()) {
-      gates.wake_all();
-      if (waiter.is_listed()) suspend(index);
-    }
-    gates.leave(carrier, 1);
-    RL_ASSERT(data($) == 1);
   }
 };
 
