@@ -48,7 +48,9 @@ def parser(description: str) -> argparse.ArgumentParser:
                         "(default %(default)s)")
     p.add_argument("--list", action="store_true", help="print the names of the cases and stop")
     p.add_argument("--json", metavar="FILE", help="write all samples there")
-    p.add_argument("--build", metavar="DIR", type=Path, default=ROOT / "build/release",
+    # Whole: programs are run in folders of their own.
+    p.add_argument("--build", metavar="DIR", type=lambda name: Path(name).resolve(),
+                   default=ROOT / "build/release",
                    help="build folder (default build/release)")
     return p
 
