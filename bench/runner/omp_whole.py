@@ -52,7 +52,7 @@ def _water(folder: Path) -> None:
 
 def cases(place: Place, library: Path) -> list[Case]:
     """All of them, or what is there after build()."""
-    folder = (place.programs / "omp").resolve()
+    folder = place.programs / "omp"
     found = [_case(place, library, "gromacs", "ns/day", _gromacs(place, folder)),
              _case(place, library, "imagemagick", "runs/s", _imagemagick(place))]
     mpi = next(folder.glob("mpich/**/libmpi.so.12"), None)
