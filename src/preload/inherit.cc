@@ -10,6 +10,8 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 
+#include "base/ticks.h"
+#include "os/sys.h"
 #include "preload/process.h"
 #include "preload/signal_stack.h"
 #include "preload/trap.h"
@@ -95,7 +97,12 @@ void before_seccomp() {
   }
 }
 
-void before_prctl(int option) {
+// Also for threads that may read it still: one answer for the process.
+static void forbid_counter() {
+  instead_of_counter.store([] { return os::now(); }, std::memory_order_relaxed);
+}
+
+void before_prctl(int option, unsigned long argument) {
   switch (option) {
     case PR_SET_NAME:
       note_thread_name_set();
@@ -116,6 +123,10 @@ void before_prctl(int option) {
       trap_give_up();
       never_reuse_for_this_thread();
       break;
+    case PR_SET_TSC:
+      if (argument == PR_TSC_SIGSEGV) forbid_counter();
+      never_reuse_for_this_thread();
+      break;
     default:
       never_reuse_for_this_thread();  // timer slack, capabilities ...
   }
@@ -132,7 +143,7 @@ ROOST_EXPORT int prctl(int option, ...) {
   unsigned long a = va_arg(list, unsigned long), b = va_arg(list, unsigned long);
   unsigned long c = va_arg(list, unsigned long), d = va_arg(list, unsigned long);
   va_end(list);
-  before_prctl(option);
+  before_prctl(option, a);
   return real::prctl(option, a, b, c, d);
 }
 

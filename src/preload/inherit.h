@@ -15,8 +15,8 @@ void set_signal_mask(std::uint64_t mask);
 void block_signals();
 // Whether any signal is pending for the calling thread (or its process).
 bool signals_pending();
-// Before the calling thread makes prctl(option, ...): what Roost must know of it.
-void before_prctl(int option);
+// Before the calling thread makes prctl(option, argument, ...): what Roost must know of it.
+void before_prctl(int option, unsigned long argument);
 // Before it installs a seccomp filter, which may allow few calls and end the process for others:
 // the thread leaves scheduling, and the inline calls of the process are the kernel's.
 void before_seccomp();

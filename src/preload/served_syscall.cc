@@ -145,7 +145,7 @@ bool serve_syscall(const SystemCall& s, long& result) {
       result = program_rt_sigprocmask(static_cast<int>(s.a), s.b, s.c);
       return true;
     case SYS_prctl:
-      before_prctl(static_cast<int>(s.a));
+      before_prctl(static_cast<int>(s.a), static_cast<unsigned long>(s.b));
       return false;
     case SYS_seccomp:
       if (s.a <= 1) before_seccomp();  // else it only asks

@@ -71,8 +71,7 @@ void acquire_core() {
 }  // namespace
 
 Nanoseconds left_until(const Deadline& deadline) {
-  timespec now;
-  clock_gettime(deadline.realtime ? CLOCK_REALTIME : CLOCK_MONOTONIC, &now);
+  timespec now = os::clock_time(deadline.realtime ? CLOCK_REALTIME : CLOCK_MONOTONIC);
   auto seconds = deadline.at.tv_sec - now.tv_sec;
   auto left = seconds * 1'000'000'000 + (deadline.at.tv_nsec - now.tv_nsec);
   constexpr auto kFar = std::int64_t{1} << 32;  // seconds; beyond, the product may not fit

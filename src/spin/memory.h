@@ -3,6 +3,8 @@
 
 #include <cstdint>
 
+#include "base/ticks.h"
+
 namespace roost::spin {
 
 // Reads `width` bytes (1, 2, 4, 8) at `address`. False if they cannot be read.
@@ -15,6 +17,7 @@ struct TimeStamp {
 };
 
 inline bool read_time_stamp(TimeStamp& stamp) {
+  if (counter_is_forbidden()) return false;
 #if defined(__x86_64__)
   stamp.ticks = __builtin_ia32_rdtscp(&stamp.processor);
   return true;

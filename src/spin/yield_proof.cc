@@ -2,6 +2,7 @@
 // known.
 #include "spin/yield_proof.h"
 
+#include "base/ticks.h"
 #include "spin/walker.h"
 
 namespace roost::spin {
@@ -16,13 +17,9 @@ bool is_read_time_stamp(const std::uint8_t* code, std::size_t size) {
 }
 
 void read_time_stamp(Registers& registers) {
-#if defined(__x86_64__)
-  std::uint64_t ticks = __builtin_ia32_rdtsc();
-#else
-  std::uint64_t ticks = 0;
-#endif
-  registers.general[0] = ticks & 0xffffffff;
-  registers.general[2] = ticks >> 32;
+  std::uint64_t now = ticks();
+  registers.general[0] = now & 0xffffffff;
+  registers.general[2] = now >> 32;
   registers.instruction_pointer += 2;
 }
 
@@ -50,6 +47,7 @@ YieldProof prove_yield(const Registers& start, const std::uint8_t* code, std::si
     std::uint64_t offset = now.instruction_pointer - address;
     if (step == kMaxSteps || offset >= size) return proof;
     if (is_read_time_stamp(code + offset, size - offset)) {
+      if (counter_is_forbidden()) return proof;
       read_time_stamp(now);
       known |= kAccumulatorBit | kDataBit;
       proof.looks_at_clock = true;
