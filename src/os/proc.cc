@@ -1,5 +1,6 @@
 // Reads what proc(5) says of processes and threads, without libc's stdio or the heap.
 #include <errno.h>
+#include <sys/prctl.h>
 
 #include <cstdlib>
 #include <cstring>
@@ -88,6 +89,16 @@ std::uint64_t process_start_time(pid_t pid, char (*name)[kProcessNameBytes]) {
     memcpy(*name, begin + 1, length < sizeof *name ? length : sizeof *name - 1);
   }
   return stat_number(text, kStartTime);
+}
+
+std::uint64_t start_time_between(Nanoseconds before, Nanoseconds after) {
+  constexpr Nanoseconds kTick = 10'000'000;
+  return before / kTick == after / kTick ? before / kTick : 0;
+}
+
+void own_name(char (&name)[kProcessNameBytes]) {
+  memset(name, 0, sizeof name);
+  raw_syscall(SYS_prctl, PR_GET_NAME, arg(name));
 }
 
 pid_t parent_of(pid_t pid) {

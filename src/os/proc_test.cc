@@ -2,6 +2,9 @@
 #include <gtest/gtest.h>
 #include <sched.h>
 #include <sys/prctl.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
 
 #include <thread>
 
@@ -35,6 +38,31 @@ TEST(Proc, a_process_has_a_name_which_may_hold_brackets) {
   ASSERT_EQ(prctl(PR_SET_NAME, before), 0);
   EXPECT_EQ(os::process_start_time(0, &name), 0u);
   EXPECT_STREQ(name, "");
+}
+
+TEST(Proc, the_start_of_a_child_follows_from_the_clock) {
+  EXPECT_EQ(os::start_time_between(20'000'000, 29'999'999), 2u);
+  EXPECT_EQ(os::start_time_between(19'999'999, 20'000'000), 0u);
+  int told = 0;
+  for (int tries = 0; told < 5; ++tries) {
+    ASSERT_LT(tries, 1000);
+    int ends[2];
+    ASSERT_EQ(pipe(ends), 0);
+    Nanoseconds before = os::clock_ns(CLOCK_BOOTTIME), after = 0;
+    pid_t child = fork();
+    if (child == 0) {
+      after = os::clock_ns(CLOCK_BOOTTIME);
+      _exit(write(ends[1], &after, sizeof after) == sizeof after ? 0 : 1);
+    }
+    ASSERT_EQ(read(ends[0], &after, sizeof after), ssize_t{sizeof after});
+    if (std::uint64_t start = os::start_time_between(before, after)) {
+      EXPECT_EQ(start, os::process_start_time(child));
+      ++told;
+    }
+    close(ends[0]);
+    close(ends[1]);
+    ASSERT_EQ(waitpid(child, nullptr, 0), child);
+  }
 }
 
 TEST(Proc, a_launcher_is_the_nearest_process_without_the_variables_of_its_ranks) {

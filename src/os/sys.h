@@ -84,6 +84,7 @@ inline int futex_wake(const void* word, int count, FutexScope scope) {
 
 inline pid_t gettid() { return static_cast<pid_t>(raw_syscall(SYS_gettid)); }
 inline pid_t getpid() { return static_cast<pid_t>(raw_syscall(SYS_getpid)); }
+inline pid_t getppid() { return static_cast<pid_t>(raw_syscall(SYS_getppid)); }
 inline int yield() { return static_cast<int>(raw_syscall(SYS_sched_yield)); }
 
 // `bytes` of mask for the thread `tid` (0: the caller).
@@ -196,6 +197,11 @@ inline int file_status(int fd, struct stat& status) {
 // a process for good. 0 if it is gone. `name`: also the kernel's name of it, empty if it is gone.
 inline constexpr std::size_t kProcessNameBytes = 16;
 std::uint64_t process_start_time(pid_t pid, char (*name)[kProcessNameBytes] = nullptr);
+// That of a process that was forked between two readings of CLOCK_BOOTTIME, in ns, if it follows
+// from them, as it mostly does; else 0. In the ticks of proc(5), a hundredth of a second.
+std::uint64_t start_time_between(Nanoseconds before, Nanoseconds after);
+// What the kernel calls the calling thread.
+void own_name(char (&name)[kProcessNameBytes]);
 
 // State letter of a thread (proc(5), stat field 3): 'R', 'S', 'D', 'T', 'Z' ...; 0 if it is gone.
 char thread_run_state(pid_t pid, pid_t tid);

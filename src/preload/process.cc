@@ -70,6 +70,11 @@ void stop() {
   runtime_stop();
 }
 
+void before_fork() {
+  fork_gate_close();
+  runtime_before_fork();
+}
+
 void after_fork_in_child() {
   fork_gate_after_fork();
   if (!runtime_active()) return;
@@ -220,7 +225,7 @@ int start_process(const SegmentConfig& config) {
       [] { return !begins_as_child && !yields_where_interrupted() && !perhaps_in_handler(); });
   threads_start();
   follow_own_policy();
-  pthread_atfork(fork_gate_close, fork_gate_open, after_fork_in_child);
+  pthread_atfork(before_fork, fork_gate_open, after_fork_in_child);
   // Tied to no object. From the constructor it is registered before the dynamic linker's own
   // finaliser, and so runs after the last destructor of the program.
   __cxa_atexit([](void*) { stop(); }, nullptr, nullptr);

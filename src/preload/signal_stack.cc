@@ -30,6 +30,7 @@ struct InForce {
   int tid;  // 0: none
 };
 constinit InForce in_force[256] = {};
+constinit InForce* in_force_end = in_force;  // none has been noted from here on
 constinit Lock in_force_lock;
 
 // By a thread that has no claim: whether the stack is its alone from now on; not if there is no
@@ -38,14 +39,15 @@ bool claim(const stack_t& stack) {
   std::uint64_t begin = os::arg(stack.ss_sp), end = begin + stack.ss_size;
   LockGuard guard(in_force_lock);
   InForce* free = nullptr;
-  for (InForce& it : in_force) {
-    if (it.tid == 0) {
-      free = &it;
-    } else if (it.begin < end && begin < it.end) {
+  for (InForce* it = in_force; it != in_force_end; ++it) {
+    if (it->tid == 0) {
+      free = it;
+    } else if (it->begin < end && begin < it->end) {
       return false;
     }
   }
-  if (!free) return false;
+  if (!free && in_force_end == std::end(in_force)) return false;
+  if (!free) free = in_force_end++;
   *free = {begin, end, os::gettid()};
   return true;
 }
@@ -53,8 +55,8 @@ bool claim(const stack_t& stack) {
 void give_up_claim() {
   int tid = os::gettid();
   LockGuard guard(in_force_lock);
-  for (InForce& it : in_force)
-    if (it.tid == tid) it.tid = 0;
+  for (InForce* it = in_force; it != in_force_end; ++it)
+    if (it->tid == tid) it->tid = 0;
 }
 
 constinit thread_local char* lent = nullptr;
@@ -104,7 +106,8 @@ void signal_stack_end() {
 
 void signal_stacks_after_fork() {
   in_force_lock.reset();
-  std::fill(std::begin(in_force), std::end(in_force), InForce{});
+  std::fill(in_force, in_force_end, InForce{});
+  in_force_end = in_force;
   stack_t now = {};
   if (lent && set(nullptr, &now) == 0 && now.ss_sp != lent) claim(now);
 }

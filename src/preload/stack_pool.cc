@@ -15,13 +15,16 @@ constexpr unsigned kAtOnce = 8;
 
 constinit Lock lock;
 constinit char* unused = nullptr;
+constinit unsigned next_time = 1;  // most processes have one thread
 
 // With the lock.
 void map_stacks() {
+  unsigned n = next_time;
   auto* memory = static_cast<char*>(
-      os::map_memory(kAtOnce * kEach, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK));
+      os::map_memory(n * kEach, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK));
   if (!memory) return;
-  for (unsigned i = 0; i < kAtOnce; ++i) {
+  next_time = kAtOnce;
+  for (unsigned i = 0; i < n; ++i) {
     char* guard = memory + i * kEach;
     os::raw_syscall(SYS_mprotect, os::arg(guard), kGuardBytes, PROT_NONE);
     memcpy(guard + kGuardBytes, &unused, sizeof unused);

@@ -10,6 +10,7 @@ namespace {
 
 constexpr unsigned kBuckets = 1024;
 Thread* table[kBuckets];
+unsigned in_table;  // threads
 Lock table_lock;
 Thread* slab;
 unsigned slab_left;
@@ -59,7 +60,10 @@ void free_thread(Thread* t) {
   if (t->registered.load(std::memory_order_relaxed)) {
     Thread** link = &table[bucket(t->handle)];
     while (*link && *link != t) link = &(*link)->next_in_table;
-    if (*link) *link = t->next_in_table;
+    if (*link) {
+      *link = t->next_in_table;
+      --in_table;
+    }
   }
   t->argument = nullptr;
   t->next_in_table = retired;
@@ -73,6 +77,7 @@ void register_thread(Thread* t, pthread_t handle) {
   Thread*& head = table[bucket(handle)];
   t->next_in_table = head;
   head = t;
+  ++in_table;
 }
 
 Thread* find_thread(pthread_t handle) {
@@ -95,7 +100,13 @@ Thread* find_thread_by_tid(std::int32_t tid) {
 // The other threads do not exist in the child; their structures are left where they are.
 void reset_table(Thread* survivor) {
   table_lock.reset();
-  for (Thread*& head : table) head = nullptr;
+  // Each page written is copied for the child.
+  if (in_table == 1 && survivor && survivor->registered.load(std::memory_order_relaxed)) {
+    table[bucket(survivor->handle)] = nullptr;
+  } else {
+    for (Thread*& head : table) head = nullptr;
+  }
+  in_table = 0;
   retired = nullptr;
   if (!survivor) return;
   survivor->registered.store(false, std::memory_order_relaxed);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <new>
 
 #include "sched/go_beside.h"
@@ -127,8 +128,8 @@ void tell_fault_at_end() {
     say_fault(plug_in, 1);
 }
 
-int attach_process(bool may_load) {
-  int error = segment_attach(segment, stored_config(), process);
+int attach_process(bool may_load, const Known& known = {}) {
+  int error = segment_attach(segment, stored_config(), process, known);
   if (error) return error;
   refusal.clear();
   policy = policy_of_instance(*segment.header, may_load, refusal);
@@ -212,7 +213,8 @@ const CpuSet& runtime_cpus() { return instance_mask; }
 
 int runtime_start(const SegmentConfig& config, const LibcThreads& libc) {
   SegmentConfig& stored = stored_config();
-  memcpy(&stored, &config, sizeof stored);
+  // Of the cores as many as there are: the rest is pages that nobody else would touch.
+  memcpy(&stored, &config, offsetof(SegmentConfig, cores) + config.n_cores * sizeof(CoreInfo));
   strncpy(stored_instance, config.instance, sizeof stored_instance - 1);
   strncpy(stored_policy, config.policy, sizeof stored_policy - 1);
   if (config.policy_path)
@@ -233,15 +235,24 @@ static bool restricted = false;
 void runtime_restrict() { restricted = true; }
 bool runtime_restricted() { return restricted; }
 
+static constinit std::atomic<Nanoseconds> forked_after{0};
+void runtime_before_fork() {
+  forked_after.store(os::clock_ns(CLOCK_BOOTTIME), std::memory_order_relaxed);
+}
+
 void runtime_after_fork() {
   trace::after_fork();
   if (!active) return;
+  // In another namespace than its parent's the child would have another number in /proc.
+  Known known{segment.header->pid_namespace,
+              os::start_time_between(forked_after.load(std::memory_order_relaxed),
+                                     os::clock_ns(CLOCK_BOOTTIME))};
   // The parent's slot, record and keeper are not ours; the mapping may be dropped and made anew.
   runtime_forget_threads();
   active = false;
   drop_mapping();
   keeper_after_fork();
-  if (restricted || attach_process(false) == 0) return;
+  if (restricted || attach_process(false, known) == 0) return;
   // It runs unmanaged, as do its children, and was forked from a thread that was kept on one core.
   os::set_affinity(0, &instance_mask, sizeof instance_mask);
 }

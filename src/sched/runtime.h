@@ -78,6 +78,8 @@ extern std::atomic<const std::atomic<std::uint64_t>*> queued_hint;
 // (0: by none). Holds for the children of later forks as well.
 void runtime_accept_nudges(int signal);
 
+// In the parent, before a fork: the child then knows without asking when it began.
+void runtime_before_fork();
 // In the child of a fork: forgets the parent's threads and attaches the child.
 void runtime_after_fork();
 

@@ -11,12 +11,15 @@
 namespace roost {
 
 inline constexpr std::uint64_t kMagic = 0x31305453'4f4f5200ull;  // "\0ROOST01"
-inline constexpr std::uint32_t kAbiVersion = 8;
+inline constexpr std::uint32_t kAbiVersion = 9;
 inline constexpr unsigned kMaxParameters = 16;
 inline constexpr unsigned kInstanceNameBytes = 64;
 inline constexpr unsigned kPolicyNameBytes = 32;
 inline constexpr unsigned kPolicyPathBytes = 512;
 inline constexpr unsigned kMaxMaskWords = 16;  // 1024 cores
+
+// Whether os::start_time_between() agrees with /proc, which somebody has to have compared.
+enum class StartTimes : std::uint32_t { unknown, agree, differ };
 
 struct SegmentHeader {
   std::uint64_t magic;
@@ -46,6 +49,7 @@ struct SegmentHeader {
 
   // Somebody is about to remove the file: who sees it has not joined (segment/membership.cc).
   std::atomic<std::uint32_t> sealed;
+  std::atomic<StartTimes> start_times;
 
   // Held by the keeper that watches the instance; robust, so the kernel hands it on.
   alignas(kCoreStride) pthread_mutex_t leader;

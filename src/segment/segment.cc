@@ -60,7 +60,7 @@ bool terminated(const char* text, std::size_t capacity) {
 
 // A peer may have damaged the header: everything used for addressing is checked against what we
 // would have computed ourselves.
-int check_header(const Segment& segment) {
+int check_header(const Segment& segment, std::uint64_t pid_namespace) {
   const SegmentHeader& h = *segment.header;
   std::uint64_t magic = __atomic_load_n(&h.magic, __ATOMIC_ACQUIRE);  // written last
   if (magic == 0) return kSegmentUnfinished;
@@ -79,7 +79,7 @@ int check_header(const Segment& segment) {
       !terminated(h.policy, sizeof h.policy) || !terminated(h.policy_path, sizeof h.policy_path)) {
     return kSegmentDamaged;
   }
-  if (h.pid_namespace != os::pid_namespace()) return kSegmentOtherNamespace;
+  if (h.pid_namespace != pid_namespace) return kSegmentOtherNamespace;
   return 0;
 }
 
@@ -178,6 +178,10 @@ int segment_path(char (&path)[kSegmentPathBytes], unsigned uid, const char* inst
 }
 
 int segment_open(Segment& segment, const char* path, bool writable) {
+  return segment_open(segment, path, writable, os::pid_namespace());
+}
+
+int segment_open(Segment& segment, const char* path, bool writable, std::uint64_t pid_namespace) {
   int fd = os::open(path, (writable ? O_RDWR : O_RDONLY) | O_NOFOLLOW | O_CLOEXEC);
   if (fd < 0) return fd;
   struct stat status;
@@ -187,7 +191,7 @@ int segment_open(Segment& segment, const char* path, bool writable) {
     error = kSegmentDamaged;
   if (error == 0) error = map(fd, status, writable, segment);
   if (error == 0) {
-    error = check_header(segment);
+    error = check_header(segment, pid_namespace);
     if (error == 0) {
       resolve(segment);
     } else {

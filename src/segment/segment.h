@@ -75,9 +75,16 @@ inline constexpr char kNamespaceMark = '@';
 int segment_path(char (&path)[kSegmentPathBytes], unsigned uid, const char* instance,
                  std::uint64_t pid_namespace);
 
+// What a process knows of itself already; 0: the kernel is to be asked.
+struct Known {
+  std::uint64_t pid_namespace;
+  std::uint64_t start_time;  // os::start_time_between()
+};
+
 // Attaches to the instance, creating it with `config` if there is none (or none alive), and takes a
 // process slot for the caller. An existing instance keeps its own cores, policy and parameters.
-int segment_attach(Segment& segment, SegmentConfig& config, ProcessIndex& process);
+int segment_attach(Segment& segment, SegmentConfig& config, ProcessIndex& process,
+                   const Known& known = {});
 
 // Makes the segment in an empty file that the caller has locked.
 int segment_create(int fd, SegmentConfig& config, Segment& segment);
@@ -85,6 +92,8 @@ int segment_create(int fd, SegmentConfig& config, Segment& segment);
 // Maps an existing segment read-write (clean) or read-only (ps) without a slot. -ENOENT if none;
 // kSegmentUnfinished if its creator has not come so far, or never did.
 int segment_open(Segment& segment, const char* path, bool writable);
+// The same for a caller who knows its PID namespace.
+int segment_open(Segment& segment, const char* path, bool writable, std::uint64_t pid_namespace);
 
 // Ends the process's membership: its slot becomes free, or `exiting` while it still has threads
 // that a keeper must clean up after. Removes the file if no other living process is left.

@@ -257,6 +257,35 @@ class HeldLock {
   int fd_;
 };
 
+// The start time in the slot that the calling process takes, if it believes to know it.
+std::uint64_t noted_start(TestInstance& instance, std::uint64_t known) {
+  Segment segment;
+  ProcessIndex index = kNoProcess;
+  if (segment_attach(segment, instance.config(), index, {0, known}) != 0) return 0;
+  std::uint64_t noted = segment.processes[index].start_time;
+  EXPECT_NE(segment.processes[index].command[0], 0);
+  segment_detach(segment, index, ProcessState::free);
+  segment_unmap(segment);
+  return noted;
+}
+
+TEST(Segment, what_processes_know_of_their_start_counts_if_it_has_agreed_with_proc) {
+  std::uint64_t start = os::process_start_time(getpid());
+  ASSERT_NE(start, 0u);
+  {
+    TestInstance instance;
+    Member creator(instance);
+    EXPECT_EQ(noted_start(instance, 0), start);
+    EXPECT_EQ(noted_start(instance, start), start);
+    EXPECT_EQ(noted_start(instance, 42), 42u);
+    EXPECT_EQ(noted_start(instance, 0), start);
+  }
+  TestInstance instance;
+  Member creator(instance);
+  for (std::uint64_t known : {std::uint64_t{42}, start, std::uint64_t{42}})
+    EXPECT_EQ(noted_start(instance, known), start);
+}
+
 TEST(Segment, one_in_use_is_joined_and_left_while_its_file_is_locked) {
   TestInstance instance;
   Member first(instance);
