@@ -24,7 +24,7 @@ namespace {
 constexpr const char* kCleanHelp =
     "Instances go with their last process. One is left over only if all of its processes were "
     "killed,\n"
-    "and the next program that joins it starts it afresh; so this is for tidiness. A recording\n"
+    "until you start the next instance; so this is for tidiness. A recording\n"
     "(roost run --trace) leaves its rings only if roost run itself was killed.\n"
     "\n"
     "Examples:\n"
@@ -111,6 +111,10 @@ int clean() {
 int clean_segment(const std::string& path) {
   int result = segment_remove_if_stale(path.c_str());
   return unreadable(result) && remove_unreadable(path) ? 1 : result;
+}
+
+void clean_left_over_segments() {
+  for (const std::string& path : own_segments()) segment_remove_if_stale(path.c_str());
 }
 
 Verb add_clean(CLI::App& app) {

@@ -9,4 +9,8 @@ namespace roost::cli {
 // that cannot be read is removed only if no process has it mapped.
 int clean_segment(const std::string& path);
 
+// Removes this user's instances whose processes were all killed, and says nothing: names like a
+// job's do not come again, so nobody would start them afresh.
+void clean_left_over_segments();
+
 }  // namespace roost::cli

@@ -22,6 +22,7 @@ std::string find_library(const Lookup& lookup) {
     std::error_code error;
     std::filesystem::path own =
         std::filesystem::read_symlink("/proc/self/exe", error).parent_path();
+    if (error) die(kCannotRun, "/proc is not mounted, and Roost cannot do without it");
     std::string tried;
     // ROOST_LIB_FROM_BIN is the way in an installation; "../lib" in a build tree.
     for (const char* folder : {ROOST_LIB_FROM_BIN, "../lib"}) {

@@ -165,11 +165,12 @@ int run(const RunOptions& options, const std::vector<std::string>& command) {
   if (instance) {
     const Policy& policy = require_policy_of(**instance, settings.instance);
     // Within an instance what this process may use is what its program was bound to.
-    bool asks = options.cpus || options.cores || !look_up_own("ROOST_INSTANCE");
+    bool asks = options.cpus || options.cores || !outer_instance(look_up_own);
     std::optional<CpuSet> cpus;
     if (asks) cpus = cpus_of(machine_for(request));
     warn_of_differences(settings, **instance, policy, cpus);
   } else {
+    clean_left_over_segments();
     require_place_for_a_new_instance(settings, machine_for(request).n_cores);
   }
   if (!program.unmanaged.empty()) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/batch_job.h"
 #include "cli/duration.h"
 #include "cli/error.h"
 #include "cli/number.h"
@@ -72,10 +73,17 @@ std::string choose_instance(const RunOptions& options, const Lookup& lookup) {
   std::string name = "default";
   if (options.instance) {
     name = *options.instance;
-  } else if (std::string outer = variable("ROOST_INSTANCE"); !outer.empty()) {
+  } else if (const char* outer = outer_instance(lookup)) {
     name = outer;
   } else if (std::string job = variable("SLURM_JOB_ID"); !job.empty()) {
-    name = "slurm-" + job;
+    // Steps of a job have cores of their own.
+    std::string step = variable("SLURM_STEP_ID");
+    name = "slurm-" + job + (step.empty() ? "" : "." + step);
+  } else if (std::string other = job_of(lookup); !other.empty()) {
+    name = "job-" + other;  // as in 4711.server or 4711[3].server
+    std::replace_if(
+        name.begin(), name.end(), [](char c) { return c == '[' || c == ']'; }, '_');
+    name.resize(std::min(name.size(), std::size_t{kInstanceNameBytes - 1}));
   }
   check_instance_name(name);
   return name;
@@ -97,6 +105,11 @@ void check_choice(const char* whose, const std::optional<std::string>& text,
 }
 
 }  // namespace
+
+const char* outer_instance(const Lookup& lookup) {
+  const char* outer = lookup("ROOST_INSTANCE");
+  return outer && *outer && !comes_from_another_job(lookup) ? outer : nullptr;
+}
 
 void check_instance_name(const std::string& name) {
   char path[kSegmentPathBytes];
@@ -146,7 +159,8 @@ Settings resolve_settings(const RunOptions& options, const Lookup& lookup) {
   Settings settings;
   settings.instance = choose_instance(options, lookup);
   const char* outer = lookup("ROOST_INSTANCE");
-  bool of_another = outer && *outer && settings.instance != outer;
+  bool of_another =
+      outer && *outer && (settings.instance != outer || comes_from_another_job(lookup));
   auto inherited = [&](const char* name) -> std::optional<std::string> {
     const char* value = of_another ? nullptr : lookup(name);
     if (!value || !*value) return {};
@@ -196,11 +210,12 @@ Settings resolve_settings(const RunOptions& options, const Lookup& lookup) {
   settings.blas = choose("--blas", options.blas, "ROOST_BLAS", kBlasModes);
   settings.omp = choose("--omp", options.omp, "ROOST_OMP", kOmpModes);
   settings.stats = options.stats;
+  settings.job = job_of(lookup);
   return settings;
 }
 
 Assignments settings_environment(const Settings& settings) {
-  Assignments result{{"ROOST_INSTANCE", settings.instance}};
+  Assignments result{{"ROOST_INSTANCE", settings.instance}, {"ROOST_JOB", settings.job}};
   if (settings.policy_given) result.push_back({"ROOST_POLICY", name_for_others(*settings.policy)});
   if (settings.cpus) result.push_back({"ROOST_CPUS", *settings.cpus});
   if (settings.cores) result.push_back({"ROOST_CORES", std::to_string(settings.cores)});

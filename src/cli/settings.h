@@ -45,7 +45,12 @@ struct Settings {
   std::optional<std::string> blas;                  // keep or adapt
   std::optional<std::string> omp;                   // auto, roost or host
   bool stats = false;
+  std::string job;  // of a batch system's, or empty
 };
+
+// The instance that this process was started in, as a variable says; null if none, or if that was
+// in another job of a batch system's, from which this one was submitted.
+const char* outer_instance(const Lookup&);
 
 // Ends the command with kWrongUsage if no instance can have the name.
 void check_instance_name(const std::string& name);
@@ -61,8 +66,8 @@ Settings resolve_settings(const RunOptions&, const Lookup&);
 // The variables that hand settings to libroost.so; all others of kSettingVariables must be unset.
 Assignments settings_environment(const Settings&);
 inline constexpr const char* kSettingVariables[] = {
-    "ROOST_INSTANCE", "ROOST_POLICY", "ROOST_CPUS", "ROOST_CORES", "ROOST_QUANTUM_NS", "ROOST_SET",
-    "ROOST_PIN",      "ROOST_SPIN",   "ROOST_TRAP", "ROOST_BLAS",  "ROOST_OMP"};
+    "ROOST_INSTANCE", "ROOST_JOB", "ROOST_POLICY", "ROOST_CPUS", "ROOST_CORES", "ROOST_QUANTUM_NS",
+    "ROOST_SET",      "ROOST_PIN", "ROOST_SPIN",   "ROOST_TRAP", "ROOST_BLAS",  "ROOST_OMP"};
 
 // The assignments of a --set, "quantum=20ms,max_threads=100", apart: names and values.
 std::vector<std::pair<std::string, std::string>> split_assignments(const std::string& list);

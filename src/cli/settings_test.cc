@@ -35,9 +35,30 @@ TEST(Settings, the_instance_is_the_option_else_the_outer_one_else_the_job_else_d
   EXPECT_EQ(resolve({}).instance, "default");
   Variables variables{{"SLURM_JOB_ID", "4711"}};
   EXPECT_EQ(resolve({}, variables).instance, "slurm-4711");
+  variables["SLURM_STEP_ID"] = "3";
+  EXPECT_EQ(resolve({}, variables).instance, "slurm-4711.3");
   variables["ROOST_INSTANCE"] = "outer";
   EXPECT_EQ(resolve({}, variables).instance, "outer");
+  EXPECT_EQ(resolve({}, {{"PBS_JOBID", "12[3].host"}}).instance, "job-12_3_.host");
+  EXPECT_EQ(resolve({}, {{"LSB_JOBID", "99"}}).instance, "job-99");
+  EXPECT_EQ(resolve({}, {{"PBS_JOBID", std::string(99, '9')}}).instance.size(), 63u);
   EXPECT_EQ(resolve({.instance = "mine"}, variables).instance, "mine");
+}
+
+TEST(Settings, nothing_is_inherited_from_the_job_that_submitted_this_one) {
+  Variables variables{{"SLURM_JOB_ID", "2"}, {"ROOST_INSTANCE", "outer"}, {"ROOST_CORES", "1"}};
+  EXPECT_EQ(resolve({}, variables).cores, 1u);
+  for (const char* job : {"1", ""}) {  // "": it was submitted outside of jobs
+    variables["ROOST_JOB"] = job;
+    EXPECT_EQ(resolve({}, variables).instance, "slurm-2");
+    EXPECT_EQ(resolve({}, variables).cores, 0u);
+    EXPECT_EQ(resolve({.instance = "outer"}, variables).cores, 0u);
+  }
+  variables["ROOST_JOB"] = "2";
+  EXPECT_EQ(resolve({}, variables).instance, "outer");
+  variables["ROOST_JOB"] = "1";
+  variables.erase("SLURM_JOB_ID");  // so that mpirun knows nothing of Slurm
+  EXPECT_EQ(resolve({}, variables).instance, "outer");
 }
 
 TEST(Settings, bad_instance_names_are_refused) {
@@ -48,7 +69,8 @@ TEST(Settings, bad_instance_names_are_refused) {
 }
 
 TEST(Settings, without_any_option_only_the_instance_is_passed_on) {
-  EXPECT_EQ(settings_environment(resolve({})), (Assignments{{"ROOST_INSTANCE", "default"}}));
+  EXPECT_EQ(settings_environment(resolve({})),
+            (Assignments{{"ROOST_INSTANCE", "default"}, {"ROOST_JOB", ""}}));
 }
 
 TEST(Settings, everything_given_is_passed_on) {
@@ -59,6 +81,7 @@ TEST(Settings, everything_given_is_passed_on) {
   options.stats = true;
   EXPECT_EQ(settings_environment(resolve(options)),
             (Assignments{{"ROOST_INSTANCE", "i"},
+                         {"ROOST_JOB", ""},
                          {"ROOST_POLICY", "coop"},
                          {"ROOST_CPUS", "0-1"},
                          {"ROOST_QUANTUM_NS", "5000000"},

@@ -7,6 +7,7 @@
 
 #include <initializer_list>
 
+#include "base/batch_job.h"
 #include "os/sys.h"
 #include "policy/policy.h"
 #include "segment/cores.h"
@@ -109,7 +110,9 @@ bool started_by_roost(char** environment) { return variable(environment, "ROOST_
 
 ConfigResult read_config(char** environment, SegmentConfig& config, PolicyFileError& why) {
   const char* instance = variable(environment, "ROOST_INSTANCE");
-  if (!instance) return ConfigResult::unmanaged;
+  auto look_up = [&](const char* name) { return variable(environment, name); };
+  // A job that was submitted from under Roost has cores of its own, of which nothing is known.
+  if (!instance || comes_from_another_job(look_up)) return ConfigResult::unmanaged;
   config.instance = instance;
   const Policy* policy = choose_policy(environment, config, why);
   if (!policy) return ConfigResult::refused;

@@ -1,0 +1,29 @@
+// Jobs of batch systems, by the variables that these set in all processes of a job.
+#pragma once
+
+#include <cstring>
+
+namespace roost {
+
+// The first that is set counts.
+inline constexpr const char* kJobVariables[] = {"SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID"};
+
+// What the first of them says; "" outside of jobs. `lookup(name)` is a variable's value or null.
+template <class Lookup>
+const char* job_of(const Lookup& lookup) {
+  for (const char* name : kJobVariables)
+    if (const char* value = lookup(name); value && *value) return value;
+  return "";
+}
+
+// Whether the ROOST_* variables were set in another job, or outside, and came along with what was
+// submitted there: ROOST_JOB has the job they were set in. Without it they are taken for this
+// job's, as they are where the variables of the job have been removed.
+template <class Lookup>
+bool comes_from_another_job(const Lookup& lookup) {
+  const char* then = lookup("ROOST_JOB");
+  const char* now = job_of(lookup);
+  return then && *now && std::strcmp(then, now) != 0;
+}
+
+}  // namespace roost
