@@ -114,9 +114,7 @@ void nothing(void*) {}
 __attribute__((noinline)) void create_in_full(Member& member, GompBody body, bool if_clause,
                                               unsigned flags, void** depend, int priority,
                                               void* detach) {
-  Task& current = *member.task;
-  if (gomp_creates_nothing(current)) return;
-  bool undeferred = !if_clause || current.final_;
+  bool undeferred = !if_clause || member.task->final_;
   // An undeferred task uses its creator's data, unless that is to be copied.
   if (undeferred && !body.copy) body.bytes = 0;
   if (undeferred && flags & kGompDepend) wait_for_dependences(member, GompDependences(depend));
@@ -162,14 +160,20 @@ ROOST_EXPORT void GOMP_task(void (*function)(void*), void* data, void (*copy)(vo
   ompt::Entry entry;
   Member& member = self();
   constexpr unsigned kSpecial = kGompDepend | kGompPriority | kGompDetach;
-  if (!copy && !(flags & kSpecial) && if_clause && runs_in_place(member) && !cancellation() &&
-      !ompt::on()) {
-    // It uses its creator's data.
+  if (gomp_creates_nothing(*member.task)) return;
+  bool simple = !copy && !(flags & kSpecial) && !ompt::on();
+  // Both use their creator's data.
+  if (simple && if_clause && runs_in_place(member)) {
     ExplicitTask& task = begin_in_place(member);
     task.final_ |= (flags & kGompFinal) != 0;
     function(data);
-    end_in_place(member, task);
-    return;
+    return end_in_place(member, task);
+  }
+  if (simple && (!if_clause || member.task->final_)) {
+    ExplicitTask& task = begin_undeferred_in_place(member);
+    task.final_ |= (flags & kGompFinal) != 0;
+    function(data);
+    return end_undeferred_in_place(member, task);
   }
   GompBody body{function, data, copy, static_cast<std::size_t>(bytes),
                 static_cast<std::size_t>(alignment)};

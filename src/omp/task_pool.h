@@ -35,7 +35,7 @@ struct TaskDeque {
   std::uint32_t misses = 0;       // looks at some of the others that found nothing
   std::uint32_t inlined = 0;      // new tasks in execution at once, on top of each other
   std::uint32_t yields = 0;       // taskyields in a row that found nothing
-  ExplicitTask* spare = nullptr;  // a record for the next of those, all but ready
+  ExplicitTask* spare = nullptr;  // records for the next of those, all but ready; by `next`
 };
 
 // What members share: tasks with a priority, and those that were made ready by no member at work.
@@ -78,16 +78,19 @@ inline bool runs_in_place(Member& member) {
   return at_once && settings().task_throttling;
 }
 
-// The first in_place_begin() of a member, and the end of a task that cannot be used again as it is.
+// Where there is no spare record; and the end of a task that cannot be used again as it is.
 ExplicitTask& make_spare(Member& member);
 void end_in_place_slowly(Member& member, ExplicitTask& task);
 
-// Makes a new task the current one. The member has a deque.
-inline ExplicitTask& begin_in_place(Member& member) {
-  TaskDeque& deque = *member.deque;
+// A new task, the member's current one.
+inline ExplicitTask& take_spare(Member& member) {
+  TaskDeque& deque = member.deque ? *member.deque : deque_of(member);
   ExplicitTask* task = deque.spare;
-  if (__builtin_expect(!task, 0)) task = &make_spare(member);
-  deque.spare = nullptr;
+  if (__builtin_expect(task != nullptr, 1)) {
+    deque.spare = task->next;
+  } else {
+    task = &make_spare(member);
+  }
   Task& parent = *member.task;
   task->icvs = parent.icvs;
   task->parent = &parent;
@@ -95,21 +98,42 @@ inline ExplicitTask& begin_in_place(Member& member) {
   task->depth = parent.depth + 1;
   task->final_ = parent.final_;
   member.task = task;
-  ++deque.inlined;
   return *task;
 }
-inline void end_in_place(Member& member, ExplicitTask& task) {
+// Its end: the member has there been in its creator's place.
+inline void give_spare(Member& member, ExplicitTask& task) {
   TaskDeque& deque = *member.deque;
-  if (--deque.inlined == 0) deque.grain.executed();
   member.task = task.parent;
   // [task-2] in omp/task.cc.
-  bool clean =
-      !task.depends && !deque.spare && task.counts.load(std::memory_order_acquire) == Task::kRecord;
+  bool clean = !task.depends && task.counts.load(std::memory_order_acquire) == Task::kRecord;
   if (__builtin_expect(clean, 1)) {
+    task.next = deque.spare;
     deque.spare = &task;
   } else {
     end_in_place_slowly(member, task);
   }
+}
+
+// Where runs_in_place(member).
+inline ExplicitTask& begin_in_place(Member& member) {
+  ++member.deque->inlined;
+  return take_spare(member);
+}
+inline void end_in_place(Member& member, ExplicitTask& task) {
+  TaskDeque& deque = *member.deque;
+  if (--deque.inlined == 0) deque.grain.executed();
+  give_spare(member, task);
+}
+
+// The same for a task that its creator waits for in any case.
+inline ExplicitTask& begin_undeferred_in_place(Member& member) {
+  ExplicitTask& task = take_spare(member);
+  task.undeferred = true;
+  return task;
+}
+inline void end_undeferred_in_place(Member& member, ExplicitTask& task) {
+  task.undeferred = false;
+  give_spare(member, task);
 }
 
 // Where a member waits for tasks, and at the beginning of a region.
