@@ -56,7 +56,7 @@ ROOST_LISTED constinit Real<void*(const char*, int)> real_dlopen{"dlopen"};
 
 // Whose pieces or threads are crews of the OpenMP runtime's make one thread a caller, not as many
 // as they are wide, and helpers (omp/crew.h).
-ROOST_LISTED constinit Real<int()> crew_helpers{"roost_crew_helpers"};
+ROOST_LISTED_APART constinit Real<int()> crew_helpers{"roost_crew_helpers"};
 
 int helpers_of_crews() {
   auto* count = crew_helpers.found();

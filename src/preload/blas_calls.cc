@@ -27,12 +27,12 @@ ROOST_EXPORT blas::Exec exec_blas;
 
 namespace {
 
-ROOST_LISTED constinit Real<int(void* (*)(void*), void*, std::size_t, unsigned)> crew_run{
+ROOST_LISTED_APART constinit Real<int(void* (*)(void*), void*, std::size_t, unsigned)> crew_run{
     "roost_crew_run"};
-ROOST_LISTED constinit Real<void()> crew_pass{"roost_crew_pass"};
+ROOST_LISTED_APART constinit Real<void()> crew_pass{"roost_crew_pass"};
 using WithLocksIn = void(const void* begin, const void* end);
-ROOST_LISTED constinit Real<WithLocksIn> call_locks_in{"roost_call_locks_in"};
-ROOST_LISTED constinit Real<WithLocksIn> give_call_lock_back{"roost_give_call_lock_back"};
+ROOST_LISTED_APART constinit Real<WithLocksIn> call_locks_in{"roost_call_locks_in"};
+ROOST_LISTED_APART constinit Real<WithLocksIn> give_call_lock_back{"roost_give_call_lock_back"};
 
 constexpr long kMostPieces = 256;
 
@@ -250,7 +250,7 @@ ROOST_EXPORT int exec_blas(long n, blas::Piece* pieces) {
   const void* caller = __builtin_return_address(0);
   dl_find_object object;
   if (!find_object(caller, object)) return elsewhere(n, pieces);
-  resolve_libc_functions();
+  resolve_functions();
   bool crews = crew_run.found() && runtime_active() && !inside_roost();
   if (crews && n > 1 && n <= kMostPieces && pieces) {
     BlasLibrary* library = BlasLibrary::find(object, exec_blas);
@@ -270,7 +270,7 @@ bool in_blas_call() { return begun_pieces > 0; }
 
 static void prepare(const dl_find_object& object) {
   if (!name_contains(object.dlfo_link_map->l_name, "openblas")) return;
-  resolve_libc_functions();
+  resolve_functions();
   if (!crew_run.found()) return;
   BlasLibrary::prepare(object, exec_blas);
   if (call_locks_in.found()) call_locks_in.found()(object.dlfo_map_start, object.dlfo_map_end);

@@ -41,7 +41,7 @@ ROOST_EXPORT SetWays bli_rntm_set_ways_for_op;
 namespace {
 
 constexpr char kSetWays[] = "bli_rntm_set_ways_for_op";
-ROOST_LISTED constinit Real<unsigned(unsigned)> crew_width{"roost_crew_width"};
+ROOST_LISTED_APART constinit Real<unsigned(unsigned)> crew_width{"roost_crew_width"};
 
 // Where a library calls bli_rntm_set_ways_for_op for results that are triangles. Operations do not
 // tell: from 0.8 on these have the number of gemm.
@@ -158,7 +158,7 @@ ROOST_EXPORT void bli_rntm_set_ways_for_op(int operation, int side, long m, long
   ObjectSymbols symbols(*object.dlfo_link_map);
   auto* own = symbols.function<SetWays>(kSetWays);
   if (!own) return elsewhere(operation, side, m, n, k, plan);
-  resolve_libc_functions();
+  resolve_functions();
   if (crew_width.found() && runtime_active() && !inside_roost() && plan->is_for_number()) {
     const Library* library = library_of(object, symbols, own);
     bool fewer = blas_has_fewer_pieces() && FloatingPoint::of_caller().is_standard() && library &&

@@ -16,20 +16,21 @@
 namespace roost {
 namespace {
 
-ROOST_LISTED constinit Real<const void*(void* (*)(void*), void*)> crew_create{"roost_crew_create"};
-ROOST_LISTED constinit Real<int(const void*, void**)> crew_join{"roost_crew_join"};
+ROOST_LISTED_APART constinit Real<const void*(void* (*)(void*), void*)> crew_create{
+    "roost_crew_create"};
+ROOST_LISTED_APART constinit Real<int(const void*, void**)> crew_join{"roost_crew_join"};
 
 }  // namespace
 
 bool has_openmp_runtime() {
-  resolve_libc_functions();
+  resolve_functions();
   return crew_create.found() != nullptr;
 }
 
 bool make_library_thread(const dl_find_object& caller, pthread_t* handle, void* (*start)(void*),
                          void* argument) {
   if (!runtime_active() || inside_roost()) return false;
-  resolve_libc_functions();
+  resolve_functions();
   auto* create = crew_create.found();
   if (!create || !is_blis(caller)) return false;
   const void* hand = create(start, argument);

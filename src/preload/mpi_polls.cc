@@ -65,7 +65,7 @@ int poll_and_let_run(const Call& poll, const HasCome& has_come) {
 #define ROOST_MPI_POLL(name, has_come)                                                        \
   ROOST_EXPORT int name(long, long, long, long, long, long);                                  \
   static constinit CallersOwn<Poll> own_##name{#name, name};                                  \
-  ROOST_LISTED static constinit Real<Poll> next_##name{#name};                                \
+  ROOST_LISTED_APART static constinit Real<Poll> next_##name{#name};                          \
   int name(long a, long b, long c, long d, long e, long f) {                                  \
     auto* own = own_##name.of(__builtin_return_address(0));                                   \
     if (!own) own = next_##name.find();                                                       \

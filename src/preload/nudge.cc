@@ -81,15 +81,15 @@ bool find_long_wait(ucontext_t& context, spin::Registers& registers, Waiting& wa
   static constinit thread_local spin::ProofBudget budget __attribute__((tls_model("initial-exec")));
   const spin::Reader reader{read_program, os::read_own_memory};
   if (is_light() && !spin::is_apart(context)) return false;
-  unsigned steps = budget.begin(os::thread_cpu_time());
-  if (steps == 0) return false;
+  spin::ProofLimit limit{};
+  if (!budget.begin(os::thread_cpu_time, limit)) return false;
   if (is_light()) {
-    spin::LongWait wait = prove_long_wait(registers, reader, steps, ++questions);
-    budget.end(os::thread_cpu_time(), wait.waits);
+    spin::LongWait wait = prove_long_wait(registers, reader, limit, ++questions);
+    budget.end(limit, wait.waits);
     return wait.waits && lead_to_rest(context, registers, wait);
   }
-  spin::LongSpin spin = prove_long_spin(registers, reader, steps);
-  budget.end(os::thread_cpu_time(), spin.waits);
+  spin::LongSpin spin = prove_long_spin(registers, reader, limit);
+  budget.end(limit, spin.waits);
   if (!spin.waits || in_light_runtime(spin.loop)) return false;
   waiting.proof.all_loads = spin.all_loads;
   waiting.proof.loads = spin.loads;

@@ -27,8 +27,8 @@ constinit CallersOwn<unsigned(void*)> own_progress{"ucp_worker_progress", ucp_wo
 constinit CallersOwn<int(void*)> own_trylock{"mkl_serv_trylock", mkl_serv_trylock};
 
 // Says which function there is none of, and ends the process.
-ROOST_LISTED constinit Real<unsigned(void*)> next_progress{"ucp_worker_progress"};
-ROOST_LISTED constinit Real<int(void*)> next_trylock{"mkl_serv_trylock"};
+ROOST_LISTED_APART constinit Real<unsigned(void*)> next_progress{"ucp_worker_progress"};
+ROOST_LISTED_APART constinit Real<int(void*)> next_trylock{"mkl_serv_trylock"};
 
 constinit thread_local LockPolls polls __attribute__((tls_model("initial-exec")));
 

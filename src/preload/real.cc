@@ -14,6 +14,8 @@ extern "C" {
 // Of the section of that name, by the linker.
 extern LibcFunction __start_roost_libc_functions[] __attribute__((visibility("hidden")));
 extern LibcFunction __stop_roost_libc_functions[] __attribute__((visibility("hidden")));
+extern LibcFunction __start_roost_other_functions[] __attribute__((visibility("hidden")));
+extern LibcFunction __stop_roost_other_functions[] __attribute__((visibility("hidden")));
 }
 
 void* LibcFunction::resolve(bool optional) {
@@ -32,12 +34,31 @@ void* LibcFunction::resolve(bool optional) {
   return found;
 }
 
+void LibcFunction::look_behind() {
+  void* known = pointer_.load(std::memory_order_relaxed);
+  if (known) pointer_.store(libc_function_behind(known), std::memory_order_relaxed);
+}
+
+void look_behind_led_functions() {
+  for (LibcFunction* f = __start_roost_libc_functions; f != __stop_roost_libc_functions; ++f)
+    f->look_behind();
+}
+
+static void resolve_all(LibcFunction* begin, LibcFunction* end, std::atomic<bool>& done) {
+  if (done.load(std::memory_order_relaxed)) return;
+  for (LibcFunction* f = begin; f != end; ++f) f->resolve(true);
+  done.store(true, std::memory_order_relaxed);
+}
+
 void resolve_libc_functions() {
   static constinit std::atomic<bool> done{false};
-  if (done.load(std::memory_order_relaxed)) return;
-  for (LibcFunction* f = __start_roost_libc_functions; f != __stop_roost_libc_functions; ++f)
-    f->resolve(true);
-  done.store(true, std::memory_order_relaxed);
+  resolve_all(__start_roost_libc_functions, __stop_roost_libc_functions, done);
+}
+
+void resolve_functions() {
+  static constinit std::atomic<bool> done{false};
+  resolve_libc_functions();
+  resolve_all(__start_roost_other_functions, __stop_roost_other_functions, done);
 }
 
 }  // namespace roost

@@ -28,6 +28,8 @@ class alignas(32) LibcFunction {
   // The next definition after ours of the name at the version (null: the default). If libc has
   // none, null if it is `optional`; else aborts with one sentence.
   void* resolve(bool optional);
+  // After lead_libc_calls(), if it has been resolved before.
+  void look_behind();
 
  protected:
   const char* name_;
@@ -35,8 +37,14 @@ class alignas(32) LibcFunction {
   std::atomic<void*> pointer_{nullptr};
 };
 #define ROOST_LISTED __attribute__((section("roost_libc_functions")))
+// The same of other libraries, which may not be there: the linker then asks malloc for its error.
+#define ROOST_LISTED_APART __attribute__((section("roost_other_functions")))
 
-// Resolves all there are, once. Before the caller starts a thread or handles a signal.
+// Resolves all there are, once. Before the caller starts a thread.
+void resolve_functions();
+// After lead_libc_calls(): the program's malloc may have had some resolved before.
+void look_behind_led_functions();
+// Of libc's alone: before the caller handles a signal, which the program's malloc may be about to.
 void resolve_libc_functions();
 
 template <class Signature>
@@ -52,7 +60,7 @@ class Real<R(Args...)> : public LibcFunction {
   Pointer get() { return known(false); }
   // Null if this libc does not have it.
   Pointer find() { return known(true); }
-  // What resolve_libc_functions() found, null if nothing: never asks the linker.
+  // What resolve_functions() found, null if nothing: never asks the linker.
   Pointer found() const {
     return reinterpret_cast<Pointer>(pointer_.load(std::memory_order_relaxed));
   }

@@ -312,7 +312,7 @@ bool is_detached() {
 
 int create_thread(pthread_t* handle, const pthread_attr_t* attr, void* (*start)(void*),
                   void* argument) {
-  resolve_libc_functions();
+  resolve_functions();
   if (!in_managed_process() || inside_roost())
     return real::pthread_create(handle, attr, start, argument);
   if (!runtime_restricted()) keeper_start();

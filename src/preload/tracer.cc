@@ -19,7 +19,7 @@ ROOST_LISTED constinit Real<Ptrace> real_ptrace{"ptrace"};
 // The caller leaves scheduling for good, unless it asks to be traced. (libc declares a variable
 // list of arguments, of which it always takes three.)
 ROOST_EXPORT long ptrace(int request, pid_t pid, void* address, void* data) noexcept {
-  resolve_libc_functions();
+  resolve_functions();
   if (request != PTRACE_TRACEME && self.record && in_managed_process()) roost_detach();
   return real_ptrace(request, pid, address, data);
 }

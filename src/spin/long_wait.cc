@@ -186,8 +186,8 @@ struct Round {
 
 class Prover {
  public:
-  Prover(const Registers& start, const Reader& reader, unsigned max_steps)
-      : start_(start), max_steps_(max_steps), walk_(start, reader) {}
+  Prover(const Registers& start, const Reader& reader, unsigned max_steps, ProofLimit& limit)
+      : start_(start), max_steps_(max_steps), limit_(limit), walk_(start, reader) {}
 
   LongWait prove(std::uint32_t choice) {
     LongWait result{};
@@ -213,8 +213,15 @@ class Prover {
   bool has_paused() const { return has_paused_; }
 
  private:
+  bool ran_out() {
+    limit_.ran_out = true;
+    return false;
+  }
   bool step() {
-    if (steps_++ >= 16 * max_steps_ || !walk_.step()) return false;
+    constexpr unsigned kBetweenLooks = 256;
+    if (steps_++ >= 16 * max_steps_) return ran_out();
+    if (steps_ % kBetweenLooks == 0 && limit_.time_is_over()) return false;
+    if (!walk_.step()) return false;
     has_paused_ |= walk_.instruction().pauses;
     return true;
   }
@@ -246,6 +253,7 @@ class Prover {
 
   const Registers start_;
   const unsigned max_steps_;
+  ProofLimit& limit_;
   unsigned steps_ = 0;
   LongWalk walk_;
   Registers marked_{};
@@ -311,7 +319,7 @@ bool Prover::find_repeated_state() {
     has_mark = true;
     attempts = {};
   }
-  return false;
+  return ran_out();
 }
 
 bool Prover::look_at_round(LongRound& result) {
@@ -427,46 +435,51 @@ bool Prover::choose_rest(std::uint32_t choice, bool reread, LongWait& result) {
 }
 
 template <class Prove>
-auto try_some_times(const Registers& start, const Reader& reader, unsigned max_steps, Prove prove) {
+auto try_some_times(const Registers& start, const Reader& reader, unsigned max_steps,
+                    ProofLimit& limit, Prove prove) {
   // Another may have had a lock for a moment, and the thread would wait for it in the kernel.
   constexpr unsigned kTries = 8;
   Rounding rounding(start);
   for (unsigned i = 1;; ++i) {
-    Prover prover(start, reader, max_steps);
+    limit.ran_out = false;
+    Prover prover(start, reader, max_steps, limit);
     auto wait = prove(prover);
-    if (wait.waits || i == kTries || !prover.came_to_system_call()) return wait;
+    if (wait.waits || i == kTries || !prover.came_to_system_call() || limit.time_is_over())
+      return wait;
   }
 }
 
 }  // namespace
 
-LongWait prove_long_wait(const Registers& start, const Reader& reader, unsigned max_steps,
+LongWait prove_long_wait(const Registers& start, const Reader& reader, ProofLimit& limit,
                          std::uint32_t choice) {
-  return try_some_times(start, reader, max_steps, [&](Prover& p) { return p.prove(choice); });
+  return try_some_times(start, reader, limit.steps, limit,
+                        [&](Prover& p) { return p.prove(choice); });
 }
 
-LongSpin prove_long_spin(const Registers& start, const Reader& reader, unsigned max_steps) {
+LongSpin prove_long_spin(const Registers& start, const Reader& reader, ProofLimit& limit) {
   struct Pass {
     unsigned max_steps;
     bool may_be_bounded;
     unsigned steps;  // to find the outermost loop
   };
   // Inner loops are often the wait, and often a delay that looks at nothing.
-  const Pass passes[] = {{max_steps / 8, false, 0},
-                         {max_steps, true, 0},
-                         {max_steps, true, 256},
-                         {max_steps, true, max_steps / 2},
-                         {max_steps, false, 0}};
+  const unsigned most = limit.steps;
+  const Pass passes[] = {{most / 8, false, 0},
+                         {most, true, 0},
+                         {most, true, 256},
+                         {most, true, most / 2},
+                         {most, false, 0}};
   bool has_paused = false;
   LongSpin spin{};
   for (const Pass& pass : passes) {
     if (pass.may_be_bounded && !has_paused) continue;
-    spin = try_some_times(start, reader, pass.max_steps, [&](Prover& prover) {
+    spin = try_some_times(start, reader, pass.max_steps, limit, [&](Prover& prover) {
       LongSpin found = prover.prove_spin(pass.may_be_bounded, pass.steps);
       has_paused |= prover.has_paused();
       return found;
     });
-    if (spin.waits) break;
+    if (spin.waits || limit.time_is_over()) break;
   }
   return spin;
 }

@@ -17,6 +17,7 @@
 // there is no such place, a lock may have any value, as others could find it.
 #pragma once
 
+#include "spin/proof_budget.h"
 #include "spin/shadow_memory.h"
 #include "spin/wait_proof.h"
 
@@ -53,17 +54,17 @@ struct LongSpin : LongRound {
   std::uint64_t loop;  // the branch of its outermost loop
 };
 
-// At most some `max_steps` instructions are executed, a few times. `choice`: any number; it decides
-// where the thread is to rest, if there are several places: at the next ones where it is the same,
-// it might come to hold the same lock each time. Needs 40 KiB of stack.
-LongWait prove_long_wait(const Registers& start, const Reader& reader, unsigned max_steps,
+// At most some `limit.steps` instructions are executed, a few times. `choice`: any number; it
+// decides where the thread is to rest, if there are several places: at the next ones where it is
+// the same, it might come to hold the same lock each time. Needs 40 KiB of stack.
+LongWait prove_long_wait(const Registers& start, const Reader& reader, ProofLimit& limit,
                          std::uint32_t choice);
 
 // The same of a thread whose siblings have threads of their own: where it rests is not asked. Nor
 // that it waits for ever: it may do so for a time or a number of rounds, if these pause and look at
 // something that others may write, as a worker that looks for work a million times before it
 // sleeps. For one that pauses it takes up to four times as long.
-LongSpin prove_long_spin(const Registers& start, const Reader& reader, unsigned max_steps);
+LongSpin prove_long_spin(const Registers& start, const Reader& reader, ProofLimit& limit);
 
 // Goes on in the thread's place (spin/go_on.h) to where it is at rest. False if it waits no longer,
 // or has not come there; `registers` are the thread's all the same.

@@ -208,7 +208,8 @@ void on_signal(int, siginfo_t*, void* data) {
   Registers registers = registers_of(context);
   const Reader reader{read_program, read_bytes};
   if (asks_for_rest) {
-    LongWait wait = prove_long_wait(registers, reader, 8192, ++choice);
+    ProofLimit limit{8192};
+    LongWait wait = prove_long_wait(registers, reader, limit, ++choice);
     answer.note(wait);
     if (wait.waits) {
       answer.rests += go_to_rest(registers, read_program, wait);
@@ -217,7 +218,8 @@ void on_signal(int, siginfo_t*, void* data) {
       answer.had_lock += lock_word != 0;
     }
   } else {
-    LongSpin spin = prove_long_spin(registers, reader, 8192);
+    ProofLimit limit{8192};
+    LongSpin spin = prove_long_spin(registers, reader, limit);
     answer.note(spin);
     answer.bounded += spin.is_bounded;
   }

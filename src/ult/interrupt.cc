@@ -82,11 +82,11 @@ long call_kernel(long number, long a, long b, long c, long d) {
 bool spins_in_long_rounds(spin::Registers& registers) {
   static constinit thread_local std::uint32_t choice __attribute__((tls_model("initial-exec"))) = 0;
   static constinit thread_local spin::ProofBudget budget __attribute__((tls_model("initial-exec")));
-  unsigned steps = budget.begin(kernel::cpu_time(0));
-  if (steps == 0) return false;
+  spin::ProofLimit limit{};
+  if (!budget.begin([] { return kernel::cpu_time(0); }, limit)) return false;
   spin::LongWait wait =
-      prove_long_wait(registers, {read_program, kernel::read_own_memory}, steps, ++choice);
-  budget.end(kernel::cpu_time(0), wait.waits);
+      prove_long_wait(registers, {read_program, kernel::read_own_memory}, limit, ++choice);
+  budget.end(limit, wait.waits);
   if (!wait.waits || host::is_own_code(wait.rest_address)) return false;
   spin::FaultsPass pass(call_kernel);
   return go_to_rest(registers, read_program, wait);

@@ -1,5 +1,6 @@
-// Programs that forbid the processor's time-stamp counter (prctl(PR_SET_TSC), as stress-ng's sigsegv):
-// only what the program itself reads may fault. Their threads wait, yield, spin and compute.
+// Programs that forbid the processor's time-stamp counter (prctl(PR_SET_TSC), as stress-ng's
+// sigsegv): only what the program itself reads may fault. Their threads wait, yield, spin and
+// compute.
 #include <pthread.h>
 #include <sched.h>
 #include <semaphore.h>
