@@ -100,7 +100,7 @@ inline ExplicitTask& take_spare(Member& member) {
   member.task = task;
   return *task;
 }
-// Its end: the member has there been in its creator's place.
+// Its end.
 inline void give_spare(Member& member, ExplicitTask& task) {
   TaskDeque& deque = *member.deque;
   member.task = task.parent;

@@ -244,7 +244,7 @@ void runtime_after_fork() {
   trace::after_fork();
   if (!active) return;
   // In another namespace than its parent's the child would have another number in /proc.
-  Known known{segment.header->pid_namespace,
+  Known known{true, segment.header->pid_namespace,
               os::start_time_between(forked_after.load(std::memory_order_relaxed),
                                      os::clock_ns(CLOCK_BOOTTIME))};
   // The parent's slot, record and keeper are not ours; the mapping may be dropped and made anew.

@@ -122,10 +122,11 @@ void leave_slot(ProcessSlot<RealWorld>& slot, ProcessState left) {
                    std::memory_order_release);
 }
 
-// Whether a living process has a slot of which `counts` is true. The caller's parent lives: nobody
-// need be asked, which takes some 30 us, if it is among the first.
+// Whether the caller's parent has a slot of which `counts` is true, one of the first. It lives, and
+// need not be asked for, which takes some 30 us. By who has been in the instance, or was forked
+// from there: else the slot may be a dead one's that had the parent's number.
 template <class Counts>
-bool anybody_lives(const Segment& segment, Counts&& counts) {
+bool parent_is_there(const Segment& segment, Counts&& counts) {
   constexpr ProcessIndex kFirst = 64;
   pid_t parent = os::getppid();
   for (ProcessIndex i = 0; i < kFirst; ++i) {
@@ -133,6 +134,12 @@ bool anybody_lives(const Segment& segment, Counts&& counts) {
     if (counts(process_state(slot.state.load(std::memory_order_acquire))) && slot.pid == parent)
       return true;
   }
+  return false;
+}
+
+// Whether a living process has a slot of which `counts` is true.
+template <class Counts>
+bool anybody_lives(const Segment& segment, Counts&& counts) {
   for (ProcessIndex i = 0; i < kMaxProcesses; ++i) {
     const ProcessSlot<RealWorld>& slot = segment.processes[i];
     ProcessState state = process_state(slot.state.load(std::memory_order_acquire));
@@ -144,7 +151,8 @@ bool anybody_lives(const Segment& segment, Counts&& counts) {
 // Whether a process is still to detach. One that is exiting is past that: when several end
 // together, the last of them removes the file.
 bool anybody_stays(const Segment& segment) {
-  return anybody_lives(segment, [](ProcessState state) { return state == ProcessState::live; });
+  auto stays = [](ProcessState state) { return state == ProcessState::live; };
+  return parent_is_there(segment, stays) || anybody_lives(segment, stays);
 }
 
 // By who holds the file's lock: removes it unless somebody uses it. [seal-1]
@@ -166,7 +174,10 @@ int join(Segment& segment, const char* path, const Known& known, ProcessIndex& p
   if (error == -ENOENT || error == kSegmentUnfinished) return kAgain;
   if (error) return error;
   const auto& sealed = segment.header->sealed;
-  if (sealed.load(std::memory_order_acquire) || !segment_in_use(segment)) {
+  auto in_use = [&] {
+    return (known.is_forked && parent_is_there(segment, is_taken)) || segment_in_use(segment);
+  };
+  if (sealed.load(std::memory_order_acquire) || !in_use()) {
     error = kAgain;
   } else {
     error = take_process_slot(segment, known.start_time, process);

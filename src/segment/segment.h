@@ -77,6 +77,7 @@ int segment_path(char (&path)[kSegmentPathBytes], unsigned uid, const char* inst
 
 // What a process knows of itself already; 0: the kernel is to be asked.
 struct Known {
+  bool is_forked;  // from a process of the instance
   std::uint64_t pid_namespace;
   std::uint64_t start_time;  // os::start_time_between()
 };

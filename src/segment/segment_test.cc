@@ -261,7 +261,7 @@ class HeldLock {
 std::uint64_t noted_start(TestInstance& instance, std::uint64_t known) {
   Segment segment;
   ProcessIndex index = kNoProcess;
-  if (segment_attach(segment, instance.config(), index, {0, known}) != 0) return 0;
+  if (segment_attach(segment, instance.config(), index, {false, 0, known}) != 0) return 0;
   std::uint64_t noted = segment.processes[index].start_time;
   EXPECT_NE(segment.processes[index].command[0], 0);
   segment_detach(segment, index, ProcessState::free);
