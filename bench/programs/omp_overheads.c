@@ -175,6 +175,23 @@ static double task_one(long count, int a, int b) {
   return (double)count / members + 0 * (a + b);
 }
 
+// Each is executed by its creator at once, on top of another one.
+static double task_undeferred(long count, int a, int b) {
+#pragma omp parallel
+  {
+#pragma omp single
+    for (long i = 0; i < count; i += 2) {
+#pragma omp task if (0)
+      {
+#pragma omp task if (0)
+        delay();
+        delay();
+      }
+    }
+  }
+  return (double)count + 0 * (a + b);
+}
+
 // All create their own.
 static double task_all(long count, int a, int b) {
   long each = count / members + 1;
@@ -275,6 +292,7 @@ static const struct construct {
     {"task-one", task_one, 0, 0},
     {"task-all", task_all, 0, 0},
     {"task-tree", task_tree, 0, 0},
+    {"task-undeferred", task_undeferred, 0, 0},
     {"parallel-8", wide_parallel, 8, 0},
     {"parallel-64", wide_parallel, 64, 0},
     {"barrier-8", wide_barrier, 8, 0},
