@@ -1,10 +1,12 @@
 // Writes code through /proc/self/mem, which makes a private copy of the page and never opens a
-// window in which code is writable; through mprotect where that is refused, and for stores of four
-// bytes, which the kernel's copy does not promise to make at once.
+// window in which code is writable; through mprotect where that is refused, and for stores of
+// several bytes, which the kernel's copy does not promise to make at once.
 #include "preload/code_patch.h"
 
 #include <linux/membarrier.h>
 #include <sys/mman.h>
+
+#include <cstring>
 
 #include "os/sys.h"
 
@@ -54,12 +56,14 @@ bool CodeWriter::write(std::uint64_t address, const std::uint8_t* bytes, std::si
   });
 }
 
-bool write_displacement(std::uint64_t address, std::int32_t displacement, unsigned size) {
-  auto byte = static_cast<std::uint8_t>(displacement);
-  if (size == 1) return write_unused_code(address, &byte, 1);
+bool write_at_once(std::uint64_t address, const std::uint8_t* bytes, unsigned size) {
+  if (size == 1) return write_unused_code(address, bytes, 1);
   return with_writable_code(address, size, [&] {
-    // Within one aligned word of eight bytes: x86 makes the store at once.
-    *reinterpret_cast<volatile std::int32_t*>(address) = displacement;
+    // Of an aligned word of eight bytes x86 makes the store at once.
+    auto* word = reinterpret_cast<volatile std::uint64_t*>(address & ~std::uint64_t{7});
+    std::uint64_t value = *word;
+    std::memcpy(reinterpret_cast<std::uint8_t*>(&value) + address % 8, bytes, size);
+    *word = value;
   });
 }
 

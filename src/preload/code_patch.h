@@ -27,9 +27,9 @@ inline bool write_unused_code(std::uint64_t address, const std::uint8_t* bytes, 
   return CodeWriter().write(address, bytes, size);
 }
 
-// Changes a displacement of 1 byte, or 4 within an aligned 8, that other threads may be executing:
-// one store.
-bool write_displacement(std::uint64_t address, std::int32_t displacement, unsigned size);
+// Changes a byte, or some within an aligned word of eight, that other threads may be executing: one
+// store. Not by two threads at a time.
+bool write_at_once(std::uint64_t address, const std::uint8_t* bytes, unsigned size);
 
 // After this every thread of the process executes what was written before.
 void synchronise_code();

@@ -16,6 +16,7 @@
 #include "sched/runtime.h"
 #include "sched/runtime_os.h"
 #include "spin/detour.h"
+#include "spin/entry.h"
 #include "spin/saved_call.h"
 
 namespace roost {
@@ -43,10 +44,11 @@ struct Site {
   std::uint64_t branch;
   std::uint64_t target;
   std::uint32_t steps;
+  bool jumps_at_target;      // there, not at the branch: the stub executes what was there
   bool has_detour;           // else: none is safe
   std::atomic<bool> active;  // the branch leads to the stub, or is about to
   spin::Detour detour;
-  std::uint8_t displacement_before[4];
+  std::uint8_t change_before[sizeof(spin::Detour::change)];
   std::uint8_t hops_before[spin::kMaxHops][sizeof(spin::Hop::bytes)];
   spin::CodeWindow code;  // as the program has it
 };
@@ -82,6 +84,9 @@ std::atomic<std::uint32_t> passes{0};  // through stubs while threads were READY
 // Of the calling thread through stubs while none was, modulo 256: when it comes to 0, the thread
 // says that it spins.
 constinit thread_local std::uint8_t rounds __attribute__((tls_model("initial-exec"))) = 0;
+// Of the calling thread through those that stand at a loop's head, times 16: every sixteenth looks
+// further, as others come there who do not wait.
+constinit thread_local std::uint8_t heads __attribute__((tls_model("initial-exec"))) = 0;
 // Of the calling thread's light threads.
 constinit thread_local unsigned interrupted_yields = 0;
 // Of who looks, while it has `busy`.
@@ -119,7 +124,24 @@ std::uint64_t address(T* pointer) {
   return reinterpret_cast<std::uint64_t>(pointer);
 }
 
-void assemble_stub(std::uint8_t* page, const Site& site) {
+// To the loop's first instruction, or the same instruction and then to the second. False if that
+// cannot be here.
+bool lead_back(Assembler& stub, const Site& site) {
+  if (!site.jumps_at_target) {
+    stub.jump(site.target);
+    return true;
+  }
+  spin::MovedEntry moved;
+  if (!move_entry(reinterpret_cast<const std::uint8_t*>(site.target), site.detour.change_size,
+                  site.target, stub.position(), moved))
+    return false;
+  for (unsigned i = 0; i < moved.size; ++i) stub.code(moved.code[i]);
+  return true;
+}
+
+// After plan().
+bool assemble_stub(std::uint8_t* page, const Site& site) {
+  const unsigned back_bytes = 5u + (site.jumps_at_target ? site.detour.change_size : 0u);
   Assembler stub(page);
   stub.code(0x48, 0x8d, 0x64, 0x24, 0x80);  // lea -128(%rsp), %rsp: past the red zone
   stub.code(0x9c);                          // pushfq
@@ -127,26 +149,33 @@ void assemble_stub(std::uint8_t* page, const Site& site) {
   stub.load_rax(address(&queued_hint));
   stub.code(0x48, 0x8b, 0x00);        // mov (%rax), %rax
   stub.code(0x48, 0x83, 0x38, 0x00);  // cmpq $0, (%rax)
-  stub.code(0x75, 38);                // jne: somebody is READY
+  stub.code(0x75, 33 + back_bytes);   // jne: somebody is READY
   stub.code(0x64, 0x80, 0x3c, 0x25);  // cmpb $0, %fs:own_light.flag
   stub.place_in_thread(&own_light.flag);
   stub.code(0x00);
-  stub.code(0x75, 27);                // jne: siblings on this thread
+  stub.code(0x75, 22 + back_bytes);   // jne: siblings on this thread
   stub.code(0x64, 0xfe, 0x0c, 0x25);  // decb %fs:rounds
   stub.place_in_thread(&rounds);
-  stub.code(0x74, 17);  // je: time to say that this thread spins
+  stub.code(0x74, 12 + back_bytes);  // je: time to say that this thread spins
   std::uint64_t back = stub.position();
   stub.code(0x58);                                            // pop %rax
   stub.code(0x9d);                                            // popfq
   stub.code(0x48, 0x8d, 0xa4, 0x24, 0x80, 0x00, 0x00, 0x00);  // lea 128(%rsp), %rsp
   stub.code(0xf3, 0x90);                                      // pause
-  stub.jump(site.target);
+  if (!lead_back(stub, site)) return false;
+  if (site.jumps_at_target) {
+    stub.code(0x64, 0x80, 0x04, 0x25);  // addb $16, %fs:heads
+    stub.place_in_thread(&heads);
+    stub.code(0x10);
+    stub.code(0x75, back - (stub.position() + 2));  // jne: not yet
+  }
   stub.load_rax(address(&site));
   stub.code(0x50);  // push %rax
   stub.load_rax(reinterpret_cast<std::uint64_t>(&roost_spin_entry));
   stub.code(0xff, 0xd0);                    // call *%rax
   stub.code(0x48, 0x8d, 0x64, 0x24, 0x08);  // lea 8(%rsp), %rsp
   stub.jump(back);
+  return true;
 }
 
 bool plan(Site& site, std::uint8_t* stub) {
@@ -156,8 +185,13 @@ bool plan(Site& site, std::uint8_t* stub) {
   std::uint64_t end = function.end + kBehind;
   if (end > function.text_end || function.end > function.text_end) end = function.text_end;
   const auto* code = reinterpret_cast<const std::uint8_t*>(function.start);
-  return plan_detour(code, end - function.start, function.start, site.branch, address(stub),
-                     site.detour);
+  std::size_t size = end - function.start;
+  site.jumps_at_target = false;
+  if (plan_detour(code, size, function.start, site.branch, address(stub), site.detour)) return true;
+  // Who comes to the head need not be in the loop: it is looked at before it yields.
+  site.jumps_at_target = true;
+  return site.steps <= kShortRound && site.target >= function.start &&
+         plan_jump(code, size, function.start, site.target, address(stub), site.detour);
 }
 
 unsigned active_loops() {
@@ -171,8 +205,7 @@ unsigned active_loops() {
 bool lead_through_stub(Site& site) {
   const spin::Detour& detour = site.detour;
   site.active.store(true, std::memory_order_relaxed);
-  if (!write_displacement(detour.displacement_address, detour.displacement,
-                          detour.displacement_size)) {
+  if (!write_at_once(detour.change_address, detour.change, detour.change_size)) {
     site.active.store(false, std::memory_order_relaxed);
     return false;
   }
@@ -182,8 +215,7 @@ bool lead_through_stub(Site& site) {
 
 bool write_hops(Site& site) {
   const spin::Detour& detour = site.detour;
-  memcpy(site.displacement_before, reinterpret_cast<void*>(detour.displacement_address),
-         detour.displacement_size);
+  memcpy(site.change_before, reinterpret_cast<void*>(detour.change_address), detour.change_size);
   for (unsigned i = 0; i < detour.n_hops; ++i) {
     const spin::Hop& hop = detour.hops[i];
     memcpy(site.hops_before[i], reinterpret_cast<void*>(hop.address), hop.size);
@@ -197,8 +229,8 @@ bool write_hops(Site& site) {
 bool rewrite(Site& site) {
   std::uint8_t* page = allocate_code_page(site.branch);
   if (!page) return false;
-  assemble_stub(page, site);
-  if (plan(site, page) && publish_code_page(page) && write_hops(site) && lead_through_stub(site))
+  if (plan(site, page) && assemble_stub(page, site) && publish_code_page(page) &&
+      write_hops(site) && lead_through_stub(site))
     return true;
   free_code_page(page);
   return false;
@@ -212,7 +244,7 @@ bool reads(std::uint64_t address, const void* expected, std::size_t size) {
 // False if the loop is as the program has it, or the object was unloaded.
 bool leads_to_stub(const Site& site) {
   const spin::Detour& detour = site.detour;
-  return reads(detour.displacement_address, &detour.displacement, detour.displacement_size);
+  return reads(detour.change_address, detour.change, detour.change_size);
 }
 
 // Whether the program's code is as it was read. It was read before its reader kept others from
@@ -267,7 +299,7 @@ bool shorten(const spin::CountedWait& wait, const spin::CodeWindow& code) {
     FunctionBounds function;
     if (!find_function(wait.comparison, function)) return false;
     unsigned highest = (31u - static_cast<unsigned>(__builtin_clz(wait.rounds))) / 8;
-    site.detour = {wait.bound + highest, 1, 0, 0, {}};
+    site.detour = {wait.bound + highest, 1, {}, 0, {}};
     return write_hops(site) && lead_through_stub(site);
   });
 }
@@ -289,9 +321,7 @@ bool alone(Change&& change) {
 void restore(Site& site) {
   const spin::Detour& detour = site.detour;
   if (leads_to_stub(site) && same_code(site)) {
-    std::int32_t before = 0;
-    memcpy(&before, site.displacement_before, detour.displacement_size);
-    if (!write_displacement(detour.displacement_address, before, detour.displacement_size)) return;
+    if (!write_at_once(detour.change_address, site.change_before, detour.change_size)) return;
     n_restored.fetch_add(1, std::memory_order_relaxed);
   }
   site.active.store(false, std::memory_order_relaxed);
@@ -416,8 +446,7 @@ void undo_rewrites(spin::CodeWindow& code) {
     const spin::Detour& detour = site.detour;
     // Without hops nothing differs once it is restored; and the object may have been unloaded.
     if (detour.n_hops == 0 && !site.active.load(std::memory_order_relaxed)) continue;
-    put_back(code, detour.displacement_address, &detour.displacement, site.displacement_before,
-             detour.displacement_size);
+    put_back(code, detour.change_address, detour.change, site.change_before, detour.change_size);
     for (unsigned k = 0; k < detour.n_hops; ++k) {
       const spin::Hop& hop = detour.hops[k];
       put_back(code, hop.address, hop.bytes, site.hops_before[k], hop.size);

@@ -1,6 +1,7 @@
 // Finds padding and a way through it.
 #include "spin/detour.h"
 
+#include "spin/entry.h"
 #include "spin/instruction.h"
 
 namespace roost::spin {
@@ -29,6 +30,8 @@ class Planner {
   bool walk(std::size_t branch);
   // Drops padding that some jump leads to.
   void drop_targets();
+  // Whether a jump leads between these places, the first of them apart.
+  bool is_jumped_into(std::size_t begin, std::size_t end) const;
   bool chain(std::size_t from, std::uint64_t stub, Detour& detour);
 
  private:
@@ -92,6 +95,12 @@ void Planner::drop_targets() {
   });
 }
 
+bool Planner::is_jumped_into(std::size_t begin, std::size_t end) const {
+  bool found = false;
+  each_jump([&](std::size_t target) { found |= target > begin && target < end; });
+  return found;
+}
+
 bool fits_short(std::int64_t distance) { return distance >= -128 && distance <= 127; }
 
 void put(std::uint8_t* to, std::int64_t value, unsigned bytes) {
@@ -140,10 +149,22 @@ bool Planner::chain(std::size_t from, std::uint64_t stub, Detour& detour) {
       add_hop(hop, static_cast<std::int64_t>(next - hop.start - kShortJump), kShortJump, detour);
       next = hop.start;
     }
-    detour.displacement = static_cast<std::int32_t>(next - from);
+    put(detour.change, static_cast<std::int64_t>(next - from), detour.change_size);
     return true;
   }
   return false;
+}
+
+// Not across two aligned words of eight bytes.
+bool is_one_store(const Detour& detour) {
+  return detour.change_address % 8 + detour.change_size <= 8;
+}
+
+// It ends nothing, and waits are known to begin so.
+bool may_be_moved(const Instruction& i) {
+  return i.operation == Operation::move || i.operation == Operation::move_zero_extended ||
+         i.operation == Operation::move_sign_extended || i.operation == Operation::compare ||
+         i.operation == Operation::test;
 }
 
 }  // namespace
@@ -157,18 +178,38 @@ bool plan_detour(const std::uint8_t* code, std::size_t size, std::uint64_t addre
     return false;
   if (form.opcode >= 0xe0 && form.opcode <= 0xe8) return false;  // counting loops, calls
   std::uint64_t behind = branch + form.length;
-  detour.displacement_size = static_cast<std::uint8_t>(form.immediate_bytes);
-  detour.displacement_address = behind - form.immediate_bytes;
+  detour.change_size = static_cast<std::uint8_t>(form.immediate_bytes);
+  detour.change_address = behind - form.immediate_bytes;
   if (form.immediate_bytes == 4) {
     auto distance = static_cast<std::int64_t>(stub - behind);
-    detour.displacement = static_cast<std::int32_t>(distance);
-    // One store must change it at once: not across two aligned words.
-    return distance == detour.displacement && detour.displacement_address % 8 <= 4;
+    put(detour.change, distance, 4);
+    return distance == static_cast<std::int32_t>(distance) && is_one_store(detour);
   }
   Planner planner(code, size, address);
   if (!planner.walk(offset)) return false;
   planner.drop_targets();
   return planner.chain(behind - address, stub, detour);
+}
+
+bool plan_jump(const std::uint8_t* code, std::size_t size, std::uint64_t address,
+               std::uint64_t head, std::uint64_t stub, Detour& detour) {
+  // No padding, in which others might put a hop.
+  constexpr std::uint8_t kClearCarry = 0xf8;
+  detour = {};
+  std::size_t offset = head - address;
+  Instruction instruction;
+  if (offset >= size || !decode(code + offset, size - offset, instruction)) return false;
+  if (!may_be_moved(instruction) || instruction.length < kLongJump) return false;
+  detour.change_address = head;
+  detour.change_size = instruction.length;
+  std::uint8_t jump[kLongJump];
+  if (detour.change_size > sizeof detour.change || !is_one_store(detour) ||
+      !encode_jump(head, stub, jump))
+    return false;
+  for (unsigned i = 0; i < detour.change_size; ++i)
+    detour.change[i] = i < kLongJump ? jump[i] : kClearCarry;
+  Planner planner(code, size, address);
+  return planner.walk(offset) && !planner.is_jumped_into(offset, offset + instruction.length);
 }
 
 }  // namespace roost::spin

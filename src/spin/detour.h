@@ -1,10 +1,14 @@
-// Plans how a backward branch can be made to pass through a stub, without moving any instruction.
+// Plans how a loop can be made to pass through a stub, so that no thread stands inside a changed
+// instruction, and each sees the old or the new one: by one atomic store, to an instruction that
+// begins and ends where it did.
 //
-// Only the branch's displacement changes, by one atomic store, so a thread sees the old or the new
-// branch and none can stand inside a changed instruction. A 32-bit displacement reaches the stub
+// Mostly only a backward branch's displacement changes. A 32-bit displacement reaches the stub
 // itself. An 8-bit one reaches padding nearby, into which a jump to the stub is written before:
 // no-ops or breakpoints that follow a return or an unconditional jump, and to which no jump leads.
 // Padding too short for a long jump may still hold a short one to the next padding.
+//
+// Where there is none in reach, the loop's first instruction may become a jump to the stub, which
+// executes it instead.
 #pragma once
 
 #include <cstddef>
@@ -23,9 +27,9 @@ struct Hop {
 };
 
 struct Detour {
-  std::uint64_t displacement_address;
-  std::uint8_t displacement_size;  // 1 or 4
-  std::int32_t displacement;
+  std::uint64_t change_address;
+  std::uint8_t change_size;  // 1, or within an aligned word of eight bytes
+  std::uint8_t change[8];
   std::uint32_t n_hops;
   Hop hops[kMaxHops];
 };
@@ -35,5 +39,9 @@ struct Detour {
 // that is proved safe.
 bool plan_detour(const std::uint8_t* code, std::size_t size, std::uint64_t address,
                  std::uint64_t branch, std::uint64_t stub, Detour& detour);
+
+// The same by a jump in the place of the instruction at `head`, one that loads, compares or tests.
+bool plan_jump(const std::uint8_t* code, std::size_t size, std::uint64_t address,
+               std::uint64_t head, std::uint64_t stub, Detour& detour);
 
 }  // namespace roost::spin

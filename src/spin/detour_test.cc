@@ -26,11 +26,18 @@ bool plan(const Bytes& code, std::uint64_t branch, Detour& detour, std::uint64_t
   return plan_detour(code.data(), code.size(), kBase, branch, stub, detour);
 }
 
+// As it is written, of one byte or four.
+std::int64_t displacement(const Detour& detour) {
+  std::int32_t four;
+  std::memcpy(&four, detour.change, sizeof four);
+  return detour.change_size == 1 ? static_cast<std::int8_t>(detour.change[0]) : four;
+}
+
 // Follows jumps from `at` through the code with the detour written into it.
 std::uint64_t destination(Bytes code, const Detour& detour, std::uint64_t behind) {
   for (unsigned i = 0; i < detour.n_hops; ++i)
     std::memcpy(&code[detour.hops[i].address - kBase], detour.hops[i].bytes, detour.hops[i].size);
-  std::uint64_t at = behind + static_cast<std::int64_t>(detour.displacement);
+  std::uint64_t at = behind + static_cast<std::uint64_t>(displacement(detour));
   while (at - kBase < code.size()) {
     const std::uint8_t* instruction = &code[at - kBase];
     if (*instruction == 0xeb) {
@@ -51,8 +58,8 @@ TEST(DetourTest, Goes_through_the_padding_behind_the_function) {
   Bytes code = kWait + no_ops(7) + no_ops(0) + Bytes{0xc3};
   Detour detour;
   ASSERT_TRUE(plan(code, kBranch, detour));
-  EXPECT_EQ(detour.displacement_address, kBase + 7);
-  EXPECT_EQ(detour.displacement_size, 1);
+  EXPECT_EQ(detour.change_address, kBase + 7);
+  EXPECT_EQ(detour.change_size, 1);
   ASSERT_EQ(detour.n_hops, 1u);
   EXPECT_EQ(detour.hops[0].address, kBase + 9);
   EXPECT_EQ(detour.hops[0].size, 7) << "all of the padding, so that it still decodes";
@@ -107,13 +114,46 @@ TEST(DetourTest, A_long_branch_goes_to_the_stub_itself) {
   Bytes code = {0x48, 0x8b, 0x01, 0x48, 0x39, 0xc2, 0x0f, 0x84, 0xf4, 0xff, 0xff, 0xff, 0xc3};
   Detour detour;
   ASSERT_TRUE(plan(code, kBranch, detour));
-  EXPECT_EQ(detour.displacement_size, 4);
+  EXPECT_EQ(detour.change_size, 4);
   EXPECT_EQ(detour.n_hops, 0u);
-  EXPECT_EQ(detour.displacement_address + 4 + static_cast<std::int64_t>(detour.displacement),
-            kStub);
+  EXPECT_EQ(detour.change_address + 4 + static_cast<std::uint64_t>(displacement(detour)), kStub);
   EXPECT_FALSE(plan(code, kBranch, detour, kBase + (1ull << 33))) << "out of reach";
   // The displacement across two aligned words cannot be stored at once.
   EXPECT_FALSE(plan(no_ops(7) + code, kBranch + 7, detour));
+}
+
+// mov 0x1000(%rip),%eax; cmp %r15d,%eax; je to the start; and a return.
+const Bytes kFarWait = {0x8b, 0x05, 0x00, 0x10, 0x00, 0x00, 0x44, 0x39, 0xf8, 0x74, 0xf5, 0xc3};
+
+bool plan_at(const Bytes& code, std::uint64_t head, Detour& detour, std::uint64_t stub = kStub) {
+  return plan_jump(code.data(), code.size(), kBase, head, stub, detour);
+}
+
+TEST(DetourTest, A_long_first_instruction_becomes_a_jump) {
+  Detour detour;
+  ASSERT_TRUE(plan_at(kFarWait, kBase, detour));
+  EXPECT_EQ(detour.n_hops, 0u);
+  EXPECT_EQ(detour.change_address, kBase);
+  ASSERT_EQ(detour.change_size, 6) << "all of the instruction, so that the code still decodes";
+  EXPECT_EQ(detour.change[0], 0xe9);
+  std::int32_t distance;
+  std::memcpy(&distance, detour.change + 1, sizeof distance);
+  EXPECT_EQ(kBase + 5 + static_cast<std::uint64_t>(std::int64_t{distance}), kStub);
+  EXPECT_NE(detour.change[5], 0x90) << "no padding for others";
+  EXPECT_TRUE(plan_at(no_ops(2) + kFarWait, kBase + 2, detour)) << "in one aligned word still";
+}
+
+TEST(DetourTest, No_jump_takes_the_place_of_what_cannot_be_stored_at_once_or_moved) {
+  Detour detour;
+  EXPECT_FALSE(plan_at(no_ops(3) + kFarWait, kBase + 3, detour)) << "across two aligned words";
+  EXPECT_FALSE(plan_at(kFarWait, kBase + 6, detour)) << "too short";
+  EXPECT_FALSE(plan_at(kFarWait, kBase + 2, detour)) << "no instruction begins there";
+  EXPECT_FALSE(plan_at(kFarWait, kBase, detour, kBase + (1ull << 33))) << "out of reach";
+  // je, call and jmp by 32 bits.
+  EXPECT_FALSE(plan_at(Bytes{0x0f, 0x84, 0, 0, 0, 0, 0xc3}, kBase, detour));
+  EXPECT_FALSE(plan_at(Bytes{0xe8, 0, 0, 0, 0, 0xc3}, kBase, detour));
+  // Somebody jumps between its bytes: 10 back from behind, to the second.
+  EXPECT_FALSE(plan_at(kFarWait + Bytes{0xeb, 0xf3, 0xc3}, kBase, detour));
 }
 
 TEST(DetourTest, Refuses_what_is_no_branch) {

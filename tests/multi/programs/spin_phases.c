@@ -1,12 +1,12 @@
-// Threads that wait by spinning in two loops, or rest, as they are told, and look at their own
+// Threads that wait by spinning in three loops, or rest, as they are told, and look at their own
 // code.
 //
 //   spin_phases THREADS
 // reads commands from standard input, a character each:
 //   s  spin: the threads meet at barriers, until told otherwise
 //   r  rest: they block
-//   c  print "code FAR NEAR ELSE": bytes of the one loop, the other, and the rest of the text that
-//      differ from the file (behind NEAR lies padding, which is not counted)
+//   c  print "code FAR NEAR HEAD ELSE": bytes of each loop and of the rest of the text that differ
+//      from the file (behind NEAR lies padding, which is not counted)
 //   e  end: print how often the threads met
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -22,29 +22,37 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-// Waits while *word is `value`: by a branch with 4 bytes of distance, and with one.
+// Waits while *word is `value`: by a branch with 4 bytes of distance, and with one; and while
+// `sense` is, with no padding in reach.
 void wait_far(atomic_int* word, int value);
 void wait_near(atomic_int* word, int value);
+void wait_head(int value);
+atomic_int sense;
 #if defined(__x86_64__)
-extern const char far_end[], near_end[], padding_end[];
+extern const char far_end[], near_end[], padding_end[], head_end[];
 __asm__(
     ".text\n.p2align 4\n.type wait_far,@function\nwait_far:\n.cfi_startproc\n"
     "xchg %ax, %ax\n1: mov (%rdi), %eax\ncmp %esi, %eax\n{disp32} je 1b\nret\n"
     "far_end:\n.cfi_endproc\n.size wait_far, .-wait_far\n"
     ".p2align 4\n.type wait_near,@function\nwait_near:\n.cfi_startproc\n"
     "1: mov (%rdi), %eax\ncmp %esi, %eax\nje 1b\nret\n"
-    "near_end:\n.cfi_endproc\n.size wait_near, .-wait_near\n.p2align 4\npadding_end:\n");
+    "near_end:\n.cfi_endproc\n.size wait_near, .-wait_near\n.p2align 4\npadding_end:\n"
+    ".type wait_head,@function\nwait_head:\n.cfi_startproc\n"
+    ".rept 160\nclc\n.endr\n.p2align 3\n"
+    "1: mov sense(%rip), %eax\ncmp %edi, %eax\nje 1b\n.rept 160\nclc\n.endr\nret\n"
+    "head_end:\n.cfi_endproc\n.size wait_head, .-wait_head\n");
 #else
-static const char far_end[1], near_end[1], padding_end[1];
+static const char far_end[1], near_end[1], padding_end[1], head_end[1];
 void wait_far(atomic_int* word, int value) {
   while (atomic_load(word) == value) {
   }
 }
 void wait_near(atomic_int* word, int value) { wait_far(word, value); }
+void wait_head(int value) { wait_far(&sense, value); }
 #endif
 
 static int threads;
-static atomic_int arrived, sense, meetings;
+static atomic_int arrived, meetings;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
 static _Atomic char command = 'r';
@@ -55,10 +63,12 @@ static void meet(void) {
     atomic_store(&arrived, 0);
     atomic_fetch_add(&meetings, 1);
     atomic_fetch_add(&sense, 1);
-  } else if (before % 2) {
+  } else if (before % 3 == 0) {
     wait_far(&sense, before);
-  } else {
+  } else if (before % 3 == 1) {
     wait_near(&sense, before);
+  } else {
+    wait_head(before);
   }
 }
 
@@ -116,11 +126,12 @@ static void print_code(void) {
   text.file = file;
   dl_iterate_phdr(find_text, &text);
   const char *far_start = (const char*)wait_far, *near_start = (const char*)wait_near;
+  const char* head_start = (const char*)wait_head;
   const char *start = (const char*)text.now, *end = start + text.size;
-  printf("code %d %d %d\n", differing(&text, far_start, far_end),
-         differing(&text, near_start, near_end),
+  printf("code %d %d %d %d\n", differing(&text, far_start, far_end),
+         differing(&text, near_start, near_end), differing(&text, head_start, head_end),
          differing(&text, start, far_start) + differing(&text, far_end, near_start) +
-             differing(&text, padding_end, end));
+             differing(&text, padding_end, head_start) + differing(&text, head_end, end));
   munmap(file, (size_t)status.st_size);
 }
 
