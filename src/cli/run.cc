@@ -46,8 +46,11 @@ constexpr const char* kRunHelp =
 std::unique_ptr<MappedSegment> living_instance(const std::string& name) {
   if (!os::proc_is_of_own_namespace())
     die(kCannotRun, "instance '{}' cannot be joined: {}", name, segment_error(kSegmentOtherProc));
-  OpenedInstance opened = open_instance(instance_path(name), true);
+  std::string path = instance_path(name);
+  OpenedInstance opened = open_instance(path, true);
   if (opened.error == -ENOENT) return nullptr;
+  // What another version of Roost has left need not be there any longer.
+  if (opened.error && clean_segment(path) == 1) return nullptr;
   if (opened.error)
     die(kCannotRun, "instance '{}' cannot be joined: {}", name, instance_error(opened.error));
   if (opened.segment && !segment_in_use(**opened.segment)) return nullptr;

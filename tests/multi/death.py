@@ -100,6 +100,25 @@ def test_an_instance_of_the_dead_is_taken_over(world: World):
     world.require_gone(instance)
 
 
+def test_an_instance_of_the_dead_is_in_nobodys_way(world: World):
+    """Nor is one of another version of Roost, nor does it stay when another one begins."""
+    dead, other, new = (world.roost.new_instance(name) for name in ("dead", "other", "new"))
+    for name in (dead, other):
+        kill(start_victim(world, name, 1))
+    with open(world.roost.segment(other), "r+b") as segment:
+        segment.seek(8)  # abi_version lies behind the magic number
+        segment.write(b"\xff\xff\xff\xff")
+    idle = world.start_idle(new)
+    world.require_gone(dead)
+    require(world.roost.segment(other).exists(), "what cannot be read was removed unasked")
+    outcome = world.start([*world.program("compute", 1, 1)], other).wait(BOUND)
+    require_success(outcome, "compute in the instance of another version")
+    world.require_gone(other)
+    idle.send(signal.SIGTERM)
+    require_success(idle.wait(BOUND), "idle")
+    world.require_gone(new)
+
+
 def test_clean_removes_instances_of_the_dead_and_no_others(world: World):
     dead, live = world.roost.new_instance("dead"), world.roost.new_instance("live")
     idle = world.start_idle(live)
