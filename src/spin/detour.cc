@@ -193,13 +193,14 @@ bool plan_detour(const std::uint8_t* code, std::size_t size, std::uint64_t addre
 
 bool plan_jump(const std::uint8_t* code, std::size_t size, std::uint64_t address,
                std::uint64_t head, std::uint64_t stub, Detour& detour) {
-  // No padding, in which others might put a hop.
+  // What is left of the instruction is no padding, in which others might put a hop; nor are no-ops
+  // behind it then, to which the stub leads back.
   constexpr std::uint8_t kClearCarry = 0xf8;
   detour = {};
   std::size_t offset = head - address;
   Instruction instruction;
   if (offset >= size || !decode(code + offset, size - offset, instruction)) return false;
-  if (!may_be_moved(instruction) || instruction.length < kLongJump) return false;
+  if (!may_be_moved(instruction) || instruction.length <= kLongJump) return false;
   detour.change_address = head;
   detour.change_size = instruction.length;
   std::uint8_t jump[kLongJump];

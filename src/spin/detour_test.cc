@@ -149,6 +149,8 @@ TEST(DetourTest, No_jump_takes_the_place_of_what_cannot_be_stored_at_once_or_mov
   EXPECT_FALSE(plan_at(kFarWait, kBase + 6, detour)) << "too short";
   EXPECT_FALSE(plan_at(kFarWait, kBase + 2, detour)) << "no instruction begins there";
   EXPECT_FALSE(plan_at(kFarWait, kBase, detour, kBase + (1ull << 33))) << "out of reach";
+  // Five bytes, and no-ops behind: those would be taken for padding behind a jump.
+  EXPECT_FALSE(plan_at(Bytes{0x48, 0x8b, 0x4c, 0x24, 0x08, 0x90, 0x90, 0xc3}, kBase, detour));
   // je, call and jmp by 32 bits.
   EXPECT_FALSE(plan_at(Bytes{0x0f, 0x84, 0, 0, 0, 0, 0xc3}, kBase, detour));
   EXPECT_FALSE(plan_at(Bytes{0xe8, 0, 0, 0, 0, 0xc3}, kBase, detour));
