@@ -50,7 +50,7 @@ std::unique_ptr<MappedSegment> living_instance(const std::string& name) {
   OpenedInstance opened = open_instance(path, true);
   if (opened.error == -ENOENT) return nullptr;
   // What another version of Roost has left need not be there any longer.
-  if (opened.error && clean_segment(path) == 1) return nullptr;
+  if (opened.error == kSegmentOtherVersion && clean_segment(path) == 1) return nullptr;
   if (opened.error)
     die(kCannotRun, "instance '{}' cannot be joined: {}", name, instance_error(opened.error));
   if (opened.segment && !segment_in_use(**opened.segment)) return nullptr;
@@ -200,7 +200,7 @@ Verb add_run(CLI::App& app, const std::vector<std::string>& command) {
   text("--instance", options->instance, "NAME",
        "Which programs share cores: those of one instance do, others\n"
        "know nothing of each other [the instance around this one; in a\n"
-       "Slurm job, one for the job; else 'default']");
+       "batch job, one for the job, or its step; else 'default']");
   text("--policy", options->policy, "NAME|PATH",
        "How threads are scheduled; roost policies lists them, and a path\n"
        "with a '/' names a policy of your own [coop]");
