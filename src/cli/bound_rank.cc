@@ -17,15 +17,15 @@
 namespace roost::cli {
 namespace {
 
+// Slurm's in the tasks of steps. (SLURM_PROCID is in batch scripts, too, which are no ranks.)
+constexpr const char* kSlurmStep = "SLURM_STEP_ID";
 // What launchers set in each rank, and nowhere else.
 constexpr const char* kRankVariables[] = {"OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID",
-                                          "PMI_RANK", "PMIX_RANK", "SLURM_PROCID"};
+                                          "PMI_RANK", "PMIX_RANK", kSlurmStep};
 
 const char* rank_variable(const Lookup& lookup) {
-  // A batch script is called task 0, too, but belongs to no step.
-  bool is_batch_script = lookup("SLURM_PROCID") && !lookup("SLURM_STEP_ID");
   for (const char* name : kRankVariables)
-    if (lookup(name) && !(is_batch_script && std::string(name) == "SLURM_PROCID")) return name;
+    if (lookup(name)) return name;
   return nullptr;
 }
 
@@ -74,8 +74,7 @@ CpuSet cores_of_slurm_tasks(const std::vector<CpuSet>& bindings, const CpuSet& o
   auto task = parse_number<unsigned>(text ? text : "");
   if (task && bindings[*task % bindings.size()] != own) return {};
   CpuSet all;
-  for (const CpuSet& binding : bindings)
-    for (unsigned cpu = binding.first(); cpu < kMaxCores; cpu = binding.next(cpu)) all.set(cpu);
+  for (const CpuSet& binding : bindings) all |= binding;
   return all;
 }
 
@@ -100,9 +99,10 @@ CpuSet cores_of_slurm_job(const CpuSet& own, const Lookup& lookup) {
 std::optional<BoundRank> find_bound_rank(const Lookup& lookup) {
   const char* variable = rank_variable(lookup);
   if (!variable || outer_instance(lookup)) return std::nullopt;
-  pid_t launcher = os::ancestor_without(os::getpid(), variable);
+  bool by_slurm = variable == kSlurmStep;
+  pid_t launcher = by_slurm ? 0 : os::ancestor_without(os::getpid(), variable);
   BoundRank rank{own_mask(), {}};
-  if (std::string(variable) == "SLURM_PROCID" || is_slurms(launcher)) {
+  if (by_slurm || is_slurms(launcher)) {
     rank.job = cores_of_slurm_job(rank.own, lookup);
   } else if (launcher) {
     affinity_of(launcher, rank.job);

@@ -9,6 +9,7 @@
 
 #include "preload/blocking.h"
 #include "preload/entry_patch.h"
+#include "preload/real.h"
 #include "preload/served_syscall.h"
 #include "preload/trap_state.h"
 
@@ -90,6 +91,7 @@ void lead_libc_calls() {
   add(libc, "poll", address_of(&roost_poll));
   add(libc, "wait4", address_of(&roost_wait4));
   patch_entries(led, n_led);
+  look_behind_led_functions();
 }
 
 void* libc_function_behind(void* found) {

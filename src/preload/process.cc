@@ -135,7 +135,6 @@ __attribute__((constructor(101))) void start(int, char**, char** environment) {
     return;
   }
   lead_libc_calls();
-  look_behind_led_functions();
   lead_python_calls();
   inherit_affinity_hint(environment);
   nudges_start();

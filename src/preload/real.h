@@ -28,7 +28,7 @@ class alignas(32) LibcFunction {
   // The next definition after ours of the name at the version (null: the default). If libc has
   // none, null if it is `optional`; else aborts with one sentence.
   void* resolve(bool optional);
-  // After lead_libc_calls(), if it has been resolved before.
+  // Once libc's calls are led, if it has been resolved before.
   void look_behind();
 
  protected:
@@ -42,7 +42,7 @@ class alignas(32) LibcFunction {
 
 // Resolves all there are, once. Before the caller starts a thread.
 void resolve_functions();
-// After lead_libc_calls(): the program's malloc may have had some resolved before.
+// By lead_libc_calls(): the program's malloc may have had some resolved before.
 void look_behind_led_functions();
 // Of libc's alone: before the caller handles a signal, which the program's malloc may be about to.
 void resolve_libc_functions();

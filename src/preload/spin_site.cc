@@ -44,7 +44,6 @@ struct Site {
   std::uint64_t branch;
   std::uint64_t target;
   std::uint32_t steps;
-  bool jumps_at_target;      // there, not at the branch: the stub executes what was there
   bool has_detour;           // else: none is safe
   std::atomic<bool> active;  // the branch leads to the stub, or is about to
   spin::Detour detour;
@@ -124,10 +123,14 @@ std::uint64_t address(T* pointer) {
   return reinterpret_cast<std::uint64_t>(pointer);
 }
 
+// Whether the loop's first instruction has become a jump, and its branch stays: the stub executes
+// it.
+bool jumps_at_target(const Site& site) { return site.detour.change_address == site.target; }
+
 // To the loop's first instruction, or the same instruction and then to the second. False if that
 // cannot be here.
 bool lead_back(Assembler& stub, const Site& site) {
-  if (!site.jumps_at_target) {
+  if (!jumps_at_target(site)) {
     stub.jump(site.target);
     return true;
   }
@@ -141,7 +144,7 @@ bool lead_back(Assembler& stub, const Site& site) {
 
 // After plan().
 bool assemble_stub(std::uint8_t* page, const Site& site) {
-  const unsigned back_bytes = 5u + (site.jumps_at_target ? site.detour.change_size : 0u);
+  const unsigned back_bytes = 5u + (jumps_at_target(site) ? site.detour.change_size : 0u);
   Assembler stub(page);
   stub.code(0x48, 0x8d, 0x64, 0x24, 0x80);  // lea -128(%rsp), %rsp: past the red zone
   stub.code(0x9c);                          // pushfq
@@ -163,7 +166,7 @@ bool assemble_stub(std::uint8_t* page, const Site& site) {
   stub.code(0x48, 0x8d, 0xa4, 0x24, 0x80, 0x00, 0x00, 0x00);  // lea 128(%rsp), %rsp
   stub.code(0xf3, 0x90);                                      // pause
   if (!lead_back(stub, site)) return false;
-  if (site.jumps_at_target) {
+  if (jumps_at_target(site)) {
     stub.code(0x64, 0x80, 0x04, 0x25);  // addb $16, %fs:heads
     stub.place_in_thread(&heads);
     stub.code(0x10);
@@ -186,10 +189,8 @@ bool plan(Site& site, std::uint8_t* stub) {
   if (end > function.text_end || function.end > function.text_end) end = function.text_end;
   const auto* code = reinterpret_cast<const std::uint8_t*>(function.start);
   std::size_t size = end - function.start;
-  site.jumps_at_target = false;
   if (plan_detour(code, size, function.start, site.branch, address(stub), site.detour)) return true;
   // Who comes to the head need not be in the loop: it is looked at before it yields.
-  site.jumps_at_target = true;
   return site.steps <= kShortRound && site.target >= function.start &&
          plan_jump(code, size, function.start, site.target, address(stub), site.detour);
 }

@@ -37,6 +37,10 @@ struct CpuSet {
     for (unsigned i = 0; i < kMaxCores / 64; ++i) words[i] &= other.words[i];
     return *this;
   }
+  constexpr CpuSet& operator|=(const CpuSet& other) {
+    for (unsigned i = 0; i < kMaxCores / 64; ++i) words[i] |= other.words[i];
+    return *this;
+  }
   // What this set has and the other has not.
   constexpr CpuSet without(const CpuSet& other) const {
     CpuSet rest = *this;
