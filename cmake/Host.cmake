@@ -46,7 +46,7 @@ endif()
 
 # Of the OpenMP library, what only computes is tested here; the rest by tests/omp.
 roost_glob(unit_test_sources src/*/*_test.cc)
-roost_glob(omp_parsing src/omp/env_parse.cc src/omp/env_places.cc)
+roost_glob(omp_parsing src/omp/env_parse.cc src/omp/env_places.cc src/omp/env_hw_subset.cc)
 if(unit_test_sources)
   add_executable(unit_tests ${unit_test_sources} ${omp_parsing})
   target_link_libraries(unit_tests PRIVATE roost_cli GTest::gtest

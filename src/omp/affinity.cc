@@ -13,6 +13,7 @@
 
 #include "base/text.h"
 #include "omp/export.h"
+#include "omp/placement.h"
 #include "omp/query.h"
 #include "omp/team.h"
 #include "ult/kernel.h"
@@ -127,7 +128,13 @@ void value_of(char type, const Member& member, Line& text) {
     }
     case 'A': {
       Ranges ranges{&text};
-      usable_cpus(Ranges::add, &ranges);
+      if (Placement own = placement_of(member); own.count) {
+        const std::uint16_t* cpus = nullptr;
+        unsigned count = place_cpus(own.place, cpus);
+        for (unsigned i = 0; i < count; ++i) Ranges::add(&ranges, cpus[i]);
+      } else {
+        usable_cpus(Ranges::add, &ranges);
+      }
       ranges.flush();
       return;
     }
@@ -261,7 +268,8 @@ std::uint64_t name_of(const Member& member) {
 }  // namespace
 
 void display_affinity_of(const Member& member) {
-  // Again when who it is was last in a region of another level or size, as with libomp.
+  // Again when who it is was last in a region of another level or size, or whose members were at
+  // other places, as with libomp.
   struct Shown {
     std::atomic<std::uint64_t> who;  // 0: nobody
     std::atomic<std::uint64_t> where;
@@ -270,7 +278,8 @@ void display_affinity_of(const Member& member) {
   static constinit Shown shown[kTable] = {};
   const Team& team = *member.team;
   std::uint64_t who = name_of(member);
-  std::uint64_t where = std::uint64_t{team.level} << 32 | team.size;
+  std::uint64_t where = (std::uint64_t{team.level} << 32 | team.size) ^
+                        placements_name(team) * 0x9e37'79b9'7f4a'7c15u;
   std::uint64_t first = who >> 48;
   for (unsigned i = 0; i < kTries; ++i) {
     Shown& slot = shown[(first + i) % kTable];

@@ -1,5 +1,5 @@
 // Places and the text about where threads run. Roost places threads itself: OMP_PLACES and
-// OMP_PROC_BIND are hints, which the API tells back.
+// OMP_PROC_BIND bind nobody; the API tells where members would be (omp/placement.h).
 #pragma once
 
 #include <atomic>
@@ -20,10 +20,15 @@ void forget_places();
 unsigned place_count();
 // CPUs of a place that exists; their number.
 unsigned place_cpus(unsigned place, const std::uint16_t*& cpus);
-// The place the caller's CPU is in, -1: none.
-int place_of_caller();
 
-// CPUs the process may use: calls add(argument, cpu) for each, in order; their number.
+// From the text of KMP_HW_SUBSET; once, before the places. False if it is malformed or asks for
+// more than there is.
+bool define_hw_subset(const char* text);
+// Cores the process may use at once, by that subset, too.
+unsigned usable_cores();
+
+// CPUs the process may use, and are in the subset: calls add(argument, cpu) for each, in order;
+// their number.
 unsigned usable_cpus(void (*add)(void* argument, unsigned cpu), void* argument);
 
 // ---- Formats (affinity.cc) ----------------------------------------------------------------------

@@ -5,6 +5,7 @@
 #include "omp/allocators.h"
 #include "omp/api.h"
 #include "omp/export.h"
+#include "omp/send.h"
 #include "omp/team.h"
 
 extern "C" void GOMP_taskwait();
@@ -202,7 +203,9 @@ ROOST_EXPORT int omp_pause_resource(int kind, int device) {
   constexpr int kSoft = 1;
   constexpr int kHard = 2;
   bool known = kind == kSoft || kind == kHard;
-  return known && is_host(device) && self().team->level == 0 ? 0 : -1;
+  if (!known || !is_host(device) || self().team->level != 0) return -1;
+  dismiss_idle_workers();
+  return 0;
 }
 ROOST_EXPORT int omp_pause_resource_all(int kind) { return omp_pause_resource(kind, 0); }
 ROOST_EXPORT int __kmpc_pause_resource(int kind) { return omp_pause_resource(kind, 0); }

@@ -16,6 +16,13 @@ int clamp(std::int64_t value) {
   return static_cast<int>(value);
 }
 
+// Numbers of four bytes are written to the front of an array of longer ones, and widened from the
+// back.
+std::int32_t* halves_of(std::int64_t* numbers) { return reinterpret_cast<std::int32_t*>(numbers); }
+void widen(std::int64_t* numbers, int count) {
+  while (count-- > 0) numbers[count] = halves_of(numbers)[count];
+}
+
 }  // namespace
 
 #define GET(name) \
@@ -93,16 +100,15 @@ ROOST_EXPORT void omp_get_place_proc_ids_(Integer4 place, std::int32_t* ids) {
 }
 ROOST_EXPORT void omp_get_place_proc_ids_8_(Integer8 place, std::int64_t* ids) {
   int number = clamp(*place);
-  // Written as halves from the front, then widened from the back.
-  auto* halves = reinterpret_cast<std::int32_t*>(ids);
-  omp_get_place_proc_ids(number, halves);
-  for (int i = omp_get_place_num_procs(number); i-- > 0;) ids[i] = halves[i];
+  omp_get_place_proc_ids(number, halves_of(ids));
+  widen(ids, omp_get_place_num_procs(number));
 }
 ROOST_EXPORT void omp_get_partition_place_nums_(std::int32_t* places) {
   omp_get_partition_place_nums(places);
 }
 ROOST_EXPORT void omp_get_partition_place_nums_8_(std::int64_t* places) {
-  for (int i = 0; i < omp_get_partition_num_places(); ++i) places[i] = i;
+  omp_get_partition_place_nums(halves_of(places));
+  widen(places, omp_get_partition_num_places());
 }
 
 ROOST_EXPORT std::int32_t omp_pause_resource_(Integer4 kind, Integer4 device) {

@@ -1,6 +1,7 @@
 // omp_* functions that read and write internal control variables.
 #include "omp/affinity.h"
 #include "omp/export.h"
+#include "omp/placement.h"
 #include "omp/team.h"
 
 namespace roost::omp {
@@ -107,16 +108,15 @@ ROOST_EXPORT void omp_get_place_proc_ids(int place, int* ids) {
   for (unsigned i = 0; i < count; ++i) ids[i] = cpus[i];
 }
 ROOST_EXPORT int omp_get_place_num() {
-  settings();
-  int place = place_of_caller();
-  // Where it runs is in no place, as nobody is bound; programs take it for an index all the same.
-  if (place < 0 && place_count()) place = static_cast<int>(self().number % place_count());
-  return place;
+  Placement own = placement_of(self());
+  return own.count ? static_cast<int>(own.place) : -1;
 }
-// Nobody is confined to a part of the places.
-ROOST_EXPORT int omp_get_partition_num_places() { return omp_get_num_places(); }
+ROOST_EXPORT int omp_get_partition_num_places() {
+  return static_cast<int>(placement_of(self()).count);
+}
 ROOST_EXPORT void omp_get_partition_place_nums(int* places) {
-  for (int i = 0; i < omp_get_num_places(); ++i) places[i] = i;
+  Placement own = placement_of(self());
+  for (unsigned i = 0; i < own.count; ++i) places[i] = static_cast<int>(own.first + i);
 }
 
 }  // extern "C"

@@ -1,4 +1,5 @@
 // omp_* functions that tell where the caller is and what surrounds it.
+#include "omp/affinity.h"
 #include "omp/export.h"
 #include "omp/query.h"
 #include "ult/host.h"
@@ -41,7 +42,10 @@ ROOST_EXPORT int omp_get_ancestor_thread_num(int level) { return ancestor_number
 ROOST_EXPORT int omp_get_team_size(int level) { return ancestor_team_size(self(), level); }
 ROOST_EXPORT int omp_get_num_teams() { return static_cast<int>(self().team->league_size); }
 ROOST_EXPORT int omp_get_team_num() { return static_cast<int>(self().team->league); }
-ROOST_EXPORT int omp_get_num_procs() { return static_cast<int>(ult::host::cores()); }
+ROOST_EXPORT int omp_get_num_procs() {
+  settings();
+  return static_cast<int>(usable_cores());
+}
 
 ROOST_EXPORT double omp_get_wtime() { return static_cast<double>(ult::kernel::now()) * 1e-9; }
 ROOST_EXPORT double omp_get_wtick() {

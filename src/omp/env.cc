@@ -100,7 +100,11 @@ constexpr const char* kNotNegative = "a number that is not negative";
 
 void read_threads(Settings& set) {
   Icvs& icvs = set.initial;
-  icvs.threads = static_cast<std::int32_t>(ult::host::cores());
+  read_value("KMP_HW_SUBSET",
+             "how many of which kinds to use, with an offset perhaps, like 2s,8c@2,1t, and no more "
+             "than there are",
+             define_hw_subset);
+  icvs.threads = static_cast<std::int32_t>(usable_cores());
   if (read_value("OMP_NUM_THREADS", "positive numbers separated by commas", [&](const char* text) {
         return parse::counts(text, set.threads_by_level, kMaxListed, set.n_threads_by_level);
       })) {
@@ -165,20 +169,26 @@ void read_places(Settings& set) {
   // Hints, too, but nothing asks for them.
   read_value("GOMP_CPU_AFFINITY", "a list of CPUs like 0 2 4-15:2", parse::is_cpu_affinity);
   read_value("KMP_AFFINITY", "a list like granularity=fine,compact,1,0", parse::is_kmp_affinity);
-  bool places = read_value("OMP_PLACES",
-                           "threads, cores, ll_caches, numa_domains or sockets, perhaps with a "
-                           "number in parentheses, or a list of places like {0,1},{2:4:2} with "
-                           "CPUs this process may use",
-                           [&](const char* text) {
-                             if (!define_places(text)) return false;
-                             set.places = text;
-                             return true;
-                           });
+  const char* places = value_for_host("OMP_PLACES");
+  bool right = read_value("OMP_PLACES",
+                          "threads, cores, ll_caches, numa_domains or sockets, perhaps with a "
+                          "number in parentheses, or a list of places like {0,1},{2:4:2} with "
+                          "CPUs this process may use",
+                          define_places);
   if (places && !binds) set.initial.bind = Bind::yes;
-  if (set.initial.bind == Bind::no) forget_places();
-  constexpr const char* kDefaultPlaces = "cores";
-  if (set.initial.bind != Bind::no && !places && define_places(kDefaultPlaces))
-    set.places = kDefaultPlaces;
+  if (!right) places = parse::nearest_places(places ? places : "cores");
+  if (set.initial.bind == Bind::no) {
+    forget_places();
+  } else if (right || define_places(places)) {
+    set.places = places;
+  }
+  read_value("KMP_TEAMS_PROC_BIND", "primary, close or spread", [&](const char* text) {
+    int count = 0;
+    Bind bind = Bind::no;
+    if (!parse::binds(text, &bind, 1, count) || bind < Bind::primary) return false;
+    set.teams_bind = bind;
+    return true;
+  });
   read_boolean("OMP_DISPLAY_AFFINITY", set.display_affinity);
   affinity_wanted.store(set.display_affinity, std::memory_order_relaxed);
   if (const char* text = value_for_host("OMP_AFFINITY_FORMAT")) set_affinity_format(text);
@@ -309,11 +319,7 @@ void read_rest(Settings& set) {
     int index = 0;
     return parse::word(text, "enabled\0disabled\0", index);
   });
-  bool settings_too = false;
-  if (read_boolean("KMP_SETTINGS", settings_too) && settings_too &&
-      set.display_env == Settings::Show::no) {
-    set.display_env = Settings::Show::yes;
-  }
+  read_boolean("KMP_SETTINGS", set.display_settings);
 }
 
 // ---- Variables of other runtimes ----------------------------------------------------------------
@@ -329,6 +335,8 @@ constexpr const char* kKnown[] = {"KMP_BLOCKTIME",
                                   "KMP_WARNINGS",
                                   "KMP_SETTINGS",
                                   "KMP_AFFINITY",
+                                  "KMP_HW_SUBSET",
+                                  "KMP_TEAMS_PROC_BIND",
                                   "KMP_HOT_TEAMS_MODE",
                                   "KMP_HOT_TEAMS_MAX_LEVEL",
                                   "KMP_DUPLICATE_LIB_OK",
@@ -402,6 +410,7 @@ const Settings& settings() {
     watch_forks();
     if (the_settings.display_env != Settings::Show::no)
       display_environment(the_settings.display_env == Settings::Show::verbose);
+    if (the_settings.display_settings) display_settings();
   }
   return the_settings;
 }

@@ -10,11 +10,15 @@
 namespace roost::omp {
 namespace {
 
-using Page = Text<8192>;
+struct Page : Text<8192> {
+  using Text::Text;
+  bool llvm = false;  // as libomp prints its settings
+};
 
 template <class Value>
 void line(Page& page, const char* name, const Value& value) {
-  page << "  [host] " << name << " = '" << value << "'\n";
+  page << (page.llvm ? "   " : "  [host] ") << name << (page.llvm ? "='" : " = '") << value
+       << "'\n";
 }
 void line(Page& page, const char* name, bool value) { line(page, name, value ? "TRUE" : "FALSE"); }
 void line(Page& page, const char* name, std::int32_t value) {
@@ -77,12 +81,8 @@ void own_variables(Page& page, const Settings& set) {
   line(page, "KMP_BLOCKTIME", text.c_str());
 }
 
-}  // namespace
-
-void display_environment(bool verbose) {
-  const Settings& set = settings();
+void all(Page& page, const Settings& set) {
   const Icvs& icvs = set.initial;
-  Page page("\nOPENMP DISPLAY ENVIRONMENT BEGIN\n  _OPENMP = '202111'\n");
   constexpr const char* kOffload[] = {"DEFAULT", "MANDATORY", "DISABLED"};
   char format[kAffinityFormatRoom];
   get_affinity_format(format, sizeof format);
@@ -109,8 +109,26 @@ void display_environment(bool verbose) {
   line(page, "OMP_TOOL", set.tool ? "enabled" : "disabled");
   line(page, "OMP_TOOL_LIBRARIES", set.tool_libraries ? set.tool_libraries : "");
   line(page, "OMP_TOOL_VERBOSE_INIT", set.tool_verbose ? set.tool_verbose : "disabled");
+}
+
+}  // namespace
+
+void display_environment(bool verbose) {
+  const Settings& set = settings();
+  Page page("\nOPENMP DISPLAY ENVIRONMENT BEGIN\n  _OPENMP = '202111'\n");
+  all(page, set);
   if (verbose) own_variables(page, set);
   page << "OPENMP DISPLAY ENVIRONMENT END\n";
+  ult::kernel::write_error(page.c_str(), page.length());
+}
+
+void display_settings() {
+  const Settings& set = settings();
+  Page page("\nEffective settings:\n\n");
+  page.llvm = true;
+  all(page, set);
+  own_variables(page, set);
+  page << '\n';
   ult::kernel::write_error(page.c_str(), page.length());
 }
 

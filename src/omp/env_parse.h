@@ -57,7 +57,16 @@ bool allocator(const char* text, AllocatorValue& value);
 
 // OMP_PLACES. What it names: threads, cores, ... of the machine, with the number wanted (0: all),
 // or the places themselves.
-enum class PlaceKind : std::uint8_t { listed, threads, cores, ll_caches, numa_domains, sockets };
+enum class PlaceKind : std::uint8_t {
+  listed,
+  threads,
+  cores,
+  ll_caches,
+  numa_domains,
+  sockets,
+  l2_caches,  // these two in subsets only
+  dies
+};
 // CPUs of all places one after the other; place i has those from begins[i] to begins[i + 1].
 struct PlaceTable {
   std::uint16_t* cpus = nullptr;
@@ -72,6 +81,25 @@ struct PlaceTable {
   bool close(unsigned& open);
 };
 bool places(const char* text, PlaceKind& kind, unsigned& wanted, PlaceTable& table);
+// The name of the places that a malformed text begins with; cores if it begins with none (libomp
+// takes these then).
+const char* nearest_places(const char* text);
+
+// KMP_HW_SUBSET: how many of each kind to use, each counted within the next larger one that is
+// named (cores within sockets where none is, threads within cores), or, with a colon in front,
+// among all there are: "2s,8c@2,1t" are threads 0 of cores 2 to 9 of sockets 0 and 1.
+struct SubsetLayer {
+  PlaceKind kind;
+  unsigned count;  // 0: all
+  unsigned offset;
+};
+struct HwSubset {
+  static constexpr int kMost = 7;
+  SubsetLayer layers[kMost];  // from the largest to the smallest kind
+  int n = 0;
+  bool absolute = false;
+};
+bool hw_subset(const char* text, HwSubset& value);
 // Hints of other runtimes, which need only be right. GOMP_CPU_AFFINITY: CPUs, ranges of them, and
 // ranges with a stride, as in "0 3 1-2 4-15:2". KMP_AFFINITY: modifiers and a type, as in
 // "granularity=fine,compact,1,0".

@@ -213,6 +213,42 @@ TEST_F(Places, ThatMakeNoSenseAreRefused) {
   }
 }
 
+TEST_F(Places, AreGuessedFromWhatIsMalformed) {
+  EXPECT_STREQ(nearest_places("sockets("), "sockets");
+  EXPECT_STREQ(nearest_places("threads()"), "threads");
+  EXPECT_STREQ(nearest_places("socketss"), "cores");
+  EXPECT_STREQ(nearest_places("invalid"), "cores");
+}
+
+// The subset as "sockets 2, cores 8 from 2"; empty if the text is malformed.
+std::string subset(const char* text) {
+  HwSubset value;
+  if (!hw_subset(text, value)) return "";
+  std::string result = value.absolute ? "absolute " : "";
+  for (int i = 0; i < value.n; ++i) {
+    const SubsetLayer& layer = value.layers[i];
+    constexpr const char* kNames[] = {"listed",       "threads", "cores",     "ll_caches",
+                                      "numa_domains", "sockets", "l2_caches", "dies"};
+    result += std::string(i ? ", " : "") + kNames[static_cast<int>(layer.kind)];
+    if (layer.count) result += " " + std::to_string(layer.count);
+    if (layer.offset) result += " from " + std::to_string(layer.offset);
+  }
+  return result;
+}
+
+TEST(EnvParse, SubsetsOfTheMachineAreOrdered) {
+  EXPECT_EQ(subset("2s,8c@2,1t"), "sockets 2, cores 8 from 2, threads 1");
+  EXPECT_EQ(subset(" 1T , 4 Cores , 1 socket "), "sockets 1, cores 4, threads 1");
+  EXPECT_EQ(subset("*c,1t"), "cores, threads 1");
+  EXPECT_EQ(subset(":1s,3t@1"), "absolute sockets 1, threads 3 from 1");
+  EXPECT_EQ(subset("1numa,2l3,2l2"), "numa_domains 1, ll_caches 2, l2_caches 2");
+}
+
+TEST(EnvParse, SubsetsThatMakeNoSenseAreRefused) {
+  for (const char* text : {"", "0c", "2", "2x", "2c,2cores", "2c@", "2c@-1", "1s,", ":", "2c 1t"})
+    EXPECT_EQ(subset(text), "") << text;
+}
+
 TEST(EnvParse, CpuListsAreSysfs) {
   auto read = [](const char* text) {
     std::vector<unsigned> found;

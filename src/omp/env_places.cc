@@ -116,19 +116,26 @@ bool listed(Cursor& cursor, PlaceTable& table) {
   return cursor.ended();
 }
 
+constexpr struct {
+  const char* name;
+  PlaceKind kind;
+} kPlaceNames[] = {{"threads", PlaceKind::threads},
+                   {"cores", PlaceKind::cores},
+                   {"ll_caches", PlaceKind::ll_caches},
+                   {"numa_domains", PlaceKind::numa_domains},
+                   {"sockets", PlaceKind::sockets}};
+
 }  // namespace
 
+const char* nearest_places(const char* text) {
+  for (const auto& candidate : kPlaceNames)
+    if (Cursor(text).name(candidate.name)) return candidate.name;
+  return "cores";
+}
+
 bool places(const char* text, PlaceKind& kind, unsigned& wanted, PlaceTable& table) {
-  constexpr struct {
-    const char* name;
-    PlaceKind kind;
-  } kNames[] = {{"threads", PlaceKind::threads},
-                {"cores", PlaceKind::cores},
-                {"ll_caches", PlaceKind::ll_caches},
-                {"numa_domains", PlaceKind::numa_domains},
-                {"sockets", PlaceKind::sockets}};
   Cursor cursor(text);
-  for (const auto& candidate : kNames) {
+  for (const auto& candidate : kPlaceNames) {
     if (!cursor.name(candidate.name)) continue;
     std::int64_t count = 0;
     if (cursor.letter('(') &&

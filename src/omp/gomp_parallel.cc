@@ -19,6 +19,7 @@ Region gomp_region(void (*function)(void*), void* data, unsigned threads, unsign
   region.data = data;
   region.threads = threads;
   region.bind = static_cast<Bind>(flags & 7);
+  region.hands_bind_on = true;
   return region;
 }
 

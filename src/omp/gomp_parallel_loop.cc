@@ -38,6 +38,7 @@ Team& begin_parallel_loop(void (*function)(void*), void* data, unsigned threads,
   region.threads = threads;
   region.pieces = pieces_of(plan);
   region.bind = static_cast<Bind>(flags & 7);
+  region.hands_bind_on = true;
   Team& team = begin_region(region);
   begin_loop(team.members[0], plan);
   return team;

@@ -10,7 +10,7 @@ namespace roost::omp {
 // omp_sched_t without the modifier.
 enum class Schedule : std::uint8_t { static_ = 1, dynamic = 2, guided = 3, automatic = 4 };
 
-// omp_proc_bind_t: accepted as a hint.
+// omp_proc_bind_t (omp/placement.h).
 enum class Bind : std::uint8_t { no = 0, yes = 1, primary = 2, close = 3, spread = 4 };
 
 // The variables of a data environment: each task has its own, from the task that created it.
@@ -38,6 +38,7 @@ struct Settings {
   int n_threads_by_level = 0;
   Bind bind_by_level[kMaxListed] = {};  // OMP_PROC_BIND
   int n_bind_by_level = 0;
+  Bind teams_bind = Bind::spread;      // KMP_TEAMS_PROC_BIND
   std::size_t stack_bytes = 0;         // OMP_STACKSIZE; 0: the system's
   bool cancellation = false;           // OMP_CANCELLATION
   std::int32_t max_task_priority = 0;  // OMP_MAX_TASK_PRIORITY
@@ -45,6 +46,7 @@ struct Settings {
   enum class Offload : std::uint8_t { optional, mandatory, disabled };
   std::atomic<Offload> offload = Offload::optional;                            // OMP_TARGET_OFFLOAD
   enum class Show : std::uint8_t { no, yes, verbose } display_env = Show::no;  // OMP_DISPLAY_ENV
+  bool display_settings = false;                                               // KMP_SETTINGS
   bool display_affinity = false;         // OMP_DISPLAY_AFFINITY
   bool warnings = true;                  // KMP_WARNINGS
   bool task_throttling = true;           // KMP_ENABLE_TASK_THROTTLING: queues have a limit
@@ -75,6 +77,8 @@ extern constinit std::atomic<std::int32_t> teams_thread_limit;  // OMP_TEAMS_THR
 
 // Prints the variables as OMP_DISPLAY_ENV wants it, on standard error.
 void display_environment(bool verbose);
+// The same as libomp prints it where KMP_SETTINGS is set, with Roost's own.
+void display_settings();
 
 // The child of a fork: nobody else reads the environment now.
 void settings_after_fork();

@@ -27,6 +27,7 @@ void set_kmp_schedule(LoopPlan& plan, std::int32_t number, std::int64_t chunk) {
     case kKmpGuidedAnalytical:
     case kKmpGuidedSimd:
     case kKmpTrapezoidal:
+    case kKmpAuto:  // as in libomp; also where members come and go with the cores
       plan.schedule = Schedule::guided;
       plan.chunk = least;
       break;
@@ -36,9 +37,6 @@ void set_kmp_schedule(LoopPlan& plan, std::int32_t number, std::int64_t chunk) {
       break;
     case kKmpRuntime:
       plan.runtime = true;
-      break;
-    case kKmpAuto:
-      plan.schedule = Schedule::automatic;
       break;
     // One block each, whatever `chunk` is.
     case kKmpStatic:

@@ -48,6 +48,7 @@ void fork(Microtask function, int count, void** arguments, unsigned threads) {
   region.arguments = arguments;
   region.threads = threads ? threads : opener.pushed_threads;
   opener.pushed_threads = 0;
+  region.bind = std::exchange(opener.pushed_bind, Bind::no);
   ThreadsClause* clause = opener.pushed_clause;
   opener.pushed_clause = nullptr;
   if (!threads) region.clause = clause;
@@ -111,8 +112,14 @@ ROOST_EXPORT void __kmpc_push_num_threads_list_strict(Ident*, std::int32_t, std:
                                                       const char* message) {
   push_list(self(), count, list, severity, message);
 }
-// A hint. It changes no control variable, as in libomp.
-ROOST_EXPORT void __kmpc_push_proc_bind(Ident*, std::int32_t, int) {}
+// It changes no control variable, as in libomp. Clang has another number for `primary` than for its
+// older name.
+ROOST_EXPORT void __kmpc_push_proc_bind(Ident*, std::int32_t, int bind) {
+  constexpr int kPrimary = 5;
+  if (bind == kPrimary) bind = static_cast<int>(Bind::primary);
+  if (bind >= 0 && bind <= static_cast<int>(Bind::spread))
+    self().pushed_bind = static_cast<Bind>(bind);
+}
 
 ROOST_EXPORT void __kmpc_fork_call(Ident*, std::int32_t count, Microtask function, ...) {
   if (count > kMaxArguments) __builtin_trap();
@@ -136,6 +143,7 @@ ROOST_EXPORT void __kmpc_serialized_parallel(Ident*, std::int32_t) {
   ompt::Entry entry;
   Member& opener = self();
   opener.pushed_threads = 0;
+  opener.pushed_bind = Bind::no;
   drop_clause(opener);
   begin_region(serial_region());
   entry.stay();

@@ -97,6 +97,7 @@ class UserCode {
 namespace slow {
 void initial_thread_begins(Member& initial);
 void thread_ends(Member& initial);
+void worker_ends();
 void region_begins(Team& team);
 void region_ends(Team& team, Member& master);
 void part_begins(Member& member);
@@ -109,6 +110,9 @@ void league_ends(Member& member, Data& league);
 // The calling thread's initial task begins, and ends.
 inline void initial_thread_begins(Member& initial) {
   if (on()) slow::initial_thread_begins(initial);
+}
+inline void worker_ends() {
+  if (on()) slow::worker_ends();
 }
 inline void thread_ends(Member& initial) {
   if (on()) slow::thread_ends(initial);

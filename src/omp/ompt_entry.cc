@@ -8,6 +8,7 @@
 #include "omp/affinity.h"
 #include "omp/api.h"
 #include "omp/ompt_callbacks.h"
+#include "omp/placement.h"
 #include "omp/task_memory.h"
 
 namespace roost::omp::ompt {
@@ -118,12 +119,6 @@ int get_place_proc_ids(int place, int room, int* ids) {
   return count;
 }
 
-int get_partition_place_nums(int room, int* places) {
-  auto count = static_cast<int>(place_count());
-  for (int i = 0; i < count && i < room; ++i) places[i] = i;
-  return count;
-}
-
 // ---- The calling thread -------------------------------------------------------------------------
 
 int get_state(std::uint64_t* wait_id) {
@@ -133,6 +128,22 @@ int get_state(std::uint64_t* wait_id) {
   // A thread that has not met OpenMP yet is at serial work like any initial thread: `undefined` is
   // for those that are no threads of the program's.
   return static_cast<int>(thread_data() ? State::idle : State::work_serial);
+}
+
+// Threads that OpenMP does not know are at no place.
+Placement own_placement() {
+  const Member* member = current_member();
+  return member ? placement_of(*member) : Placement();
+}
+int get_place_num() {
+  Placement own = own_placement();
+  return own.count ? static_cast<int>(own.place) : -1;
+}
+int get_partition_place_nums(int room, int* places) {
+  Placement own = own_placement();
+  auto count = static_cast<int>(own.count);
+  for (int i = 0; i < count && i < room; ++i) places[i] = static_cast<int>(own.first) + i;
+  return count;
 }
 
 int get_parallel_info(int level, Data** parallel, int* size) {
@@ -196,6 +207,7 @@ const Named kFunctions[] = {
     NAMED(set_callback),
     NAMED(get_callback),
     NAMED(get_place_proc_ids),
+    NAMED(get_place_num),
     NAMED(get_partition_place_nums),
     NAMED(get_state),
     NAMED(get_parallel_info),
@@ -208,7 +220,6 @@ const Named kFunctions[] = {
     {"ompt_get_thread_data", reinterpret_cast<AnyFunction>(thread_data)},
     {"ompt_get_num_procs", reinterpret_cast<AnyFunction>(omp_get_num_procs)},
     {"ompt_get_num_places", reinterpret_cast<AnyFunction>(place_count)},
-    {"ompt_get_place_num", reinterpret_cast<AnyFunction>(place_of_caller)},
     {"ompt_get_num_devices", reinterpret_cast<AnyFunction>(omp_get_num_devices)},
 };
 

@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <cstdio>
 #include <cstring>
 #include <ctime>
 
@@ -30,63 +31,95 @@ constinit StartToolResult* the_tool = nullptr;
 // The thread that looks for the tool: the tool may ask the runtime something meanwhile.
 constinit thread_local bool looking = false;
 
-// Where OMP_TOOL_VERBOSE_INIT wants to be told what happens; -1: nowhere.
+// Where OMP_TOOL_VERBOSE_INIT wants to be told what happens; nowhere if it says so. In libomp's
+// words, which people and tests look for.
 class Log {
  public:
   explicit Log(const char* where) {
     if (!where || strcmp(where, "disabled") == 0) return;
     if (strcmp(where, "stdout") == 0) {
-      file_ = STDOUT_FILENO;
+      output_ = true;
     } else if (strcmp(where, "stderr") == 0) {
       file_ = STDERR_FILENO;
     } else {
       file_ = open(where, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
       opened_ = file_ >= 0;
     }
+    say("----- START LOGGING OF TOOL REGISTRATION -----\n");
   }
   ~Log() {
+    say("----- END LOGGING OF TOOL REGISTRATION -----\n");
     if (opened_) close(file_);
   }
-  void say(const char* what, const char* more = "") const {
-    if (file_ < 0) return;
-    Text<1024> line("roost: OMPT: ");
-    line << what << more << "\n";
+  Log(const Log&) = delete;
+  Log& operator=(const Log&) = delete;
+
+  template <class... Part>
+  void say(const Part&... parts) const {
+    if (file_ < 0 && !output_) return;
+    Text<4096> text;
+    (text << ... << parts);
+    if (output_) {
+      fwrite(text.c_str(), 1, text.length(), stdout);  // between what the tool prints
+      return;
+    }
     // A log that cannot be written is no reason to stop.
     // NOLINTNEXTLINE(bugprone-unused-return-value)
-    [[maybe_unused]] ssize_t written = write(file_, line.c_str(), line.length());
+    [[maybe_unused]] ssize_t written = write(file_, text.c_str(), text.length());
+  }
+  void failed() const {
+    const char* why = dlerror();
+    say("Failed: ", why ? why : "ompt_start_tool = NULL", "\n");
   }
 
  private:
   int file_ = -1;
+  bool output_ = false;  // standard output
   bool opened_ = false;
 };
 
-StartToolResult* ask(void* function, const Log& log) {
-  auto* result = reinterpret_cast<StartTool>(function)(kOpenMp52, kRuntime);
-  log.say(result ? "ompt_start_tool has a tool" : "ompt_start_tool says that there is no tool");
+StartToolResult* ask(void* function) {
+  return reinterpret_cast<StartTool>(function)(kOpenMp52, kRuntime);
+}
+
+// The program's, or that of a library it is linked with, or has opened since. Programs that have
+// loaded libomp have its own, which says that there is none.
+StartToolResult* ask_program(const Log& log) {
+  log.say("Search for OMP tool in current address space... ");
+  auto* function = reinterpret_cast<void*>(ompt_start_tool);
+  if (!function) function = dlsym(RTLD_DEFAULT, "ompt_start_tool");
+  StartToolResult* result = function ? ask(function) : nullptr;
+  log.say(result ? "Success.\n" : "Failed.\n");
   return result;
 }
 
 // A library of the list; the first that has a tool stays open.
 StartToolResult* ask_library(const char* name, const Log& log) {
-  log.say("opening ", name);
+  log.say("Opening ", name, "... ");
   void* library = dlopen(name, RTLD_LAZY);
   if (!library) {
-    const char* why = dlerror();
-    log.say("it cannot be opened: ", why ? why : "");
+    log.failed();
     return nullptr;
   }
+  log.say("Success.\nSearching for ompt_start_tool in ", name, "... ");
   StartToolResult* result = nullptr;
   if (void* function = dlsym(library, "ompt_start_tool")) {
-    result = ask(function, log);
+    result = ask(function);
+    log.say(result ? "Success.\n"
+                   : "Found but not using the OMPT interface.\nContinuing search...\n");
   } else {
-    log.say("it has no ompt_start_tool");
+    log.failed();
   }
   if (!result) dlclose(library);
   return result;
 }
 
 StartToolResult* ask_libraries(const char* list, const Log& log) {
+  if (!list || !*list) {
+    log.say("No OMP_TOOL_LIBRARIES defined.\n");
+    return nullptr;
+  }
+  log.say("Searching tool libraries...\nOMP_TOOL_LIBRARIES = ", list, "\n");
   while (list && *list) {
     const char* end = strchr(list, ':');
     std::size_t length = end ? static_cast<std::size_t>(end - list) : strlen(list);
@@ -99,32 +132,26 @@ StartToolResult* ask_libraries(const char* list, const Log& log) {
   return nullptr;
 }
 
-// True if there is a tool, and it wants to go on.
-bool find_tool() {
-  const Settings& set = settings();
+StartToolResult* find_tool(const Settings& set) {
   Log log(set.tool_verbose);
   if (!set.tool) {
-    log.say("tools are disabled (OMP_TOOL)");
-    return false;
+    log.say("OMP tool disabled.\n");
+    return nullptr;
   }
-  StartToolResult* tool = nullptr;
-  auto* function = reinterpret_cast<void*>(ompt_start_tool);
-  if (!function) function = dlsym(RTLD_DEFAULT, "ompt_start_tool");  // opened since
-  if (function) {
-    log.say("the program or one of its libraries has ompt_start_tool");
-    tool = ask(function, log);
-  }
-  if (!tool) tool = ask_libraries(set.tool_libraries, log);
+  StartToolResult* tool = ask_program(log);
   if (!tool) {
-    log.say("no tool");
-    return false;
+    tool = ask_libraries(set.tool_libraries, log);
+    if (!tool) log.say("...searching tool libraries failed.\n");
   }
-  if (!tool->initialize || !tool->initialize(look_up, 0, &tool->tool_data)) {
-    log.say("the tool does not want to be active");
-    return false;
-  }
+  log.say(tool ? "Tool was started and is using the OMPT interface.\n" : "No OMP tool loaded.\n");
+  return tool;
+}
+
+// True if there is a tool, and it wants to go on.
+bool start_tool() {
+  StartToolResult* tool = find_tool(settings());
+  if (!tool || !tool->initialize || !tool->initialize(look_up, 0, &tool->tool_data)) return false;
   the_tool = tool;
-  log.say("the tool is active");
   return true;
 }
 
@@ -146,7 +173,7 @@ void start() {
   if (activity.compare_exchange_strong(state, kStarting, std::memory_order_acq_rel)) {
     looking = true;
     ult::kernel::KeepErrno keep;
-    bool found = find_tool();
+    bool found = start_tool();
     looking = false;
     tracing = roost_trace_wanted && roost_trace_wanted();
     activity.store(found || tracing ? kOn : kOff, std::memory_order_release);

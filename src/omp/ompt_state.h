@@ -30,7 +30,10 @@ struct MemberState {
 
 struct TeamState {
   Data own = {};
-  Data* parallel = nullptr;    // of its parallel region: `own`, or that of its league
+  Data* parallel = nullptr;  // of its parallel region, `own`; null: it began without the tool
+  // Of its initial task, if it is a league of a teams construct.
+  Data initial = {};
+  Frame initial_frame = {};
   const void* code = nullptr;  // where in the program its region begins
   int flags = 0;
 };

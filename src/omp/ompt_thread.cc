@@ -30,18 +30,22 @@ struct As {
   unsigned index;
   int flags;
 };
+// A league of a teams construct, whose program is the only member of a parallel region in its
+// initial task, as in libomp.
+bool has_region_inside(const Team& team) { return team.region.league && team.region.league->tool; }
+
+As as_league(const League& league) { return {league.size, league.number, kInitialTask}; }
 // How an implicit task is told of.
 As as_part(const Member& member) {
   const Team& team = *member.team;
-  if (const League* league = team.region.league)
-    return {league->size, league->number, kInitialTask};
+  if (team.region.league && !has_region_inside(team)) return as_league(*team.region.league);
   return {team.size, member.number, kImplicitTask};
 }
 
-void tell_implicit(Endpoint endpoint, Data* parallel, Member& member, const As& as) {
+void tell_implicit(Endpoint endpoint, Data* parallel, Data& task, const As& as) {
   if (auto tell = callback<ImplicitTask>(Event::implicit_task)) {
     unsigned size = endpoint == Endpoint::begin ? as.size : 0;
-    tell(endpoint, parallel, &member.implicit.tool.data, size, as.index, as.flags);
+    tell(endpoint, parallel, &task, size, as.index, as.flags);
   }
 }
 
@@ -53,8 +57,9 @@ Data* thread_data() { return thread.begun ? &thread.data : nullptr; }
 
 int flags_of(const Task& task) {
   if (task.implicit)
-    return task.team->level && !task.team->region.league ? kImplicitTask | kUndeferred
-                                                         : kInitialTask;
+    return (task.team->region.league ? has_region_inside(*task.team) : task.team->level > 0)
+               ? kImplicitTask | kUndeferred
+               : kInitialTask;
   int flags = kExplicitTask;
   if (task.undeferred) flags |= kUndeferred;
   if (task.final_) flags |= kFinal;
@@ -118,7 +123,7 @@ void initial_thread_begins(Member& initial) {
   initial.team->tool.parallel = &initial.team->tool.own;
   initial.tool = {};
   initial.implicit.tool = {};
-  tell_implicit(Endpoint::begin, &initial.team->tool.own, initial, kInitial);
+  tell_implicit(Endpoint::begin, &initial.team->tool.own, initial.implicit.tool.data, kInitial);
   ult::here.local = before;
 }
 
@@ -127,10 +132,13 @@ void thread_ends(Member& initial) {
   void* before = ult::here.local;
   ult::here.local = &initial;
   // The standard has no region here; tools for LLVM's runtime (Archer) free what they keep with it.
-  tell_implicit(Endpoint::end, &initial.team->tool.own, initial, kInitial);
+  tell_implicit(Endpoint::end, &initial.team->tool.own, initial.implicit.tool.data, kInitial);
   ult::here.local = before;
   thread_leaves();
 }
+
+// One that has opened no region.
+void worker_ends() { thread_leaves(); }
 
 // ---- Regions ------------------------------------------------------------------------------------
 
@@ -139,8 +147,7 @@ void region_begins(Team& team) {
   const Region& region = team.region;
   team.tool = {};
   team.tool.code = opener.tool.code;
-  bool in_league = region.league && region.league->tool;
-  team.tool.parallel = in_league ? region.league->tool : &team.tool.own;
+  team.tool.parallel = &team.tool.own;
   if (region.league) return;
   team.tool.flags = kTeam | (region.invoke ? kInvokerRuntime : kInvokerProgram);
   if (auto tell = callback<ParallelBegin>(Event::parallel_begin)) {
@@ -174,6 +181,27 @@ void league_ends(Member& member, Data& league) {
     tell(&league, task_of(member), kLeague | kInvokerRuntime, member.tool.code);
 }
 
+namespace {
+
+void begin_region_inside(Member& member) {
+  Team& team = *member.team;
+  const League& league = *team.region.league;
+  tell_implicit(Endpoint::begin, league.tool, team.tool.initial, as_league(league));
+  team.tool.flags = kTeam | kInvokerRuntime;
+  team.tool.initial_frame = team.opener->task->tool.frame;
+  if (auto tell = callback<ParallelBegin>(Event::parallel_begin))
+    tell(&team.tool.initial, &team.tool.initial_frame, &team.tool.own, 1, team.tool.flags,
+         team.tool.code);
+}
+
+void end_region_inside(Team& team) {
+  if (auto tell = callback<ParallelEnd>(Event::parallel_end))
+    tell(&team.tool.own, &team.tool.initial, team.tool.flags, team.tool.code);
+  tell_implicit(Endpoint::end, nullptr, team.tool.initial, as_league(*team.region.league));
+}
+
+}  // namespace
+
 void part_begins(Member& member) {
   Team& team = *member.team;
   if (!team.opener) return;  // of an initial thread
@@ -182,7 +210,8 @@ void part_begins(Member& member) {
   member.tool.code = team.tool.code;
   member.tool.state = working(team);
   member.implicit.tool = {};
-  tell_implicit(Endpoint::begin, team.tool.parallel, member, as_part(member));
+  if (has_region_inside(team)) begin_region_inside(member);
+  tell_implicit(Endpoint::begin, team.tool.parallel, member.implicit.tool.data, as_part(member));
 }
 
 namespace {
@@ -215,7 +244,8 @@ void part_leaves(Member& member) {
     tell_barrier(Event::sync_region_wait, Endpoint::end, member);
     tell_barrier(Event::sync_region, Endpoint::end, member);
   }
-  tell_implicit(Endpoint::end, nullptr, member, as_part(member));
+  tell_implicit(Endpoint::end, nullptr, member.implicit.tool.data, as_part(member));
+  if (has_region_inside(*member.team)) end_region_inside(*member.team);
 }
 
 }  // namespace slow

@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "omp/affinity.h"
 #include "omp/env_parse.h"
+#include "ult/host.h"
 #include "ult/kernel.h"
 #include "ult/memory.h"
 
@@ -17,6 +18,8 @@ using CpuSet = std::uint64_t[kMaxCpus / 64];
 
 // Written once, before the environment counts as read.
 constinit parse::PlaceTable table;
+constinit CpuSet subset = {};
+constinit unsigned subset_size = 0;  // 0: there is none
 
 bool contains(const CpuSet& set, unsigned cpu) {
   return cpu < kMaxCpus && (set[cpu / 64] >> cpu % 64 & 1);
@@ -63,33 +66,69 @@ bool siblings(parse::PlaceKind kind, unsigned cpu, CpuSet& set) {
     }
     return false;
   }
-  const char* leaf = kind == parse::PlaceKind::cores     ? "/topology/thread_siblings_list"
-                     : kind == parse::PlaceKind::sockets ? "/topology/core_siblings_list"
-                                                         : "/cache/index3/shared_cpu_list";
+  const char* leaf = kind == parse::PlaceKind::cores       ? "/topology/thread_siblings_list"
+                     : kind == parse::PlaceKind::sockets   ? "/topology/core_siblings_list"
+                     : kind == parse::PlaceKind::dies      ? "/topology/die_cpus_list"
+                     : kind == parse::PlaceKind::l2_caches ? "/cache/index2/shared_cpu_list"
+                                                           : "/cache/index3/shared_cpu_list";
   PathText path("/sys/devices/system/cpu/cpu");
   path << cpu << leaf;
   return read_cpu_list(path.c_str(), set);
 }
 
+// The CPUs of `among` in the unit that `cpu` is in. A machine that does not say (a container
+// without sysfs): each CPU is a unit.
+void unit_of(parse::PlaceKind kind, unsigned cpu, const CpuSet& among, CpuSet& unit) {
+  for (std::uint64_t& word : unit) word = 0;
+  if (kind != parse::PlaceKind::threads) siblings(kind, cpu, unit);
+  insert(&unit, cpu);
+  for (unsigned i = 0; i < kMaxCpus / 64; ++i) unit[i] &= among[i];
+}
+
+// Calls each(unit) for each of the units in `among`, by their first CPUs, until it says false.
+template <class Each>
+bool for_units(parse::PlaceKind kind, const CpuSet& among, Each&& each) {
+  CpuSet left = {};
+  for (unsigned i = 0; i < kMaxCpus / 64; ++i) left[i] = among[i];
+  for (unsigned cpu = 0; cpu < kMaxCpus; ++cpu) {
+    if (!contains(left, cpu)) continue;
+    CpuSet unit;
+    unit_of(kind, cpu, left, unit);
+    if (!each(unit)) return false;
+    for (unsigned i = 0; i < kMaxCpus / 64; ++i) left[i] &= ~unit[i];
+  }
+  return true;
+}
+
 // One place for each group of siblings, of the CPUs we may use.
 bool define_by_kind(parse::PlaceKind kind, unsigned wanted, const CpuSet& usable) {
-  CpuSet done = {};
-  for (unsigned cpu = 0; cpu < kMaxCpus; ++cpu) {
-    if (!contains(usable, cpu) || contains(done, cpu)) continue;
-    if (wanted && table.count == wanted) break;
-    CpuSet group = {};
-    insert(&group, cpu);
-    // A machine that does not say (a container without sysfs): each CPU is a place.
-    if (kind != parse::PlaceKind::threads) siblings(kind, cpu, group);
+  bool room = for_units(kind, usable, [&](const CpuSet& unit) {
+    if (wanted && table.count == wanted) return true;
     unsigned open = 0;
-    for (unsigned other = cpu; other < kMaxCpus; ++other) {
-      if (!contains(group, other) || !contains(usable, other) || contains(done, other)) continue;
-      if (!table.add(other, open)) return false;
-      insert(&done, other);
-    }
-    if (!table.close(open)) return false;
-  }
-  return table.count > 0;
+    for (unsigned cpu = 0; cpu < kMaxCpus; ++cpu)
+      if (contains(unit, cpu) && !table.add(cpu, open)) return false;
+    return table.close(open);
+  });
+  return room && table.count > 0;
+}
+
+// Leaves those units of the layer in `set` that it is to keep, in each unit of `within` (listed:
+// among all). False if there are fewer than it asks for.
+bool keep_layer(const parse::SubsetLayer& layer, parse::PlaceKind within, CpuSet& set) {
+  CpuSet kept = {};
+  auto keep = [&](const CpuSet& around) {
+    unsigned index = 0;
+    for_units(layer.kind, around, [&](const CpuSet& unit) {
+      bool wanted = index >= layer.offset && (!layer.count || index - layer.offset < layer.count);
+      ++index;
+      for (unsigned i = 0; wanted && i < kMaxCpus / 64; ++i) kept[i] |= unit[i];
+      return true;
+    });
+    return index >= layer.offset + (layer.count ? layer.count : 1);
+  };
+  bool enough = within == parse::PlaceKind::listed ? keep(set) : for_units(within, set, keep);
+  for (unsigned i = 0; i < kMaxCpus / 64; ++i) set[i] = kept[i];
+  return enough;
 }
 
 // Leaves out CPUs that the process may not use, and places that have no others.
@@ -113,11 +152,41 @@ unsigned usable_cpus(void (*add)(void* argument, unsigned cpu), void* argument) 
   long bytes = syscall(SYS_sched_getaffinity, 0, sizeof mask, mask);
   unsigned count = 0;
   for (unsigned cpu = 0; bytes > 0 && cpu < kMaxCpus; ++cpu) {
-    if (!contains(mask, cpu)) continue;
+    if (!contains(mask, cpu) || (subset_size && !contains(subset, cpu))) continue;
     ++count;
     if (add) add(argument, cpu);
   }
   return count;
+}
+
+bool define_hw_subset(const char* text) {
+  parse::HwSubset wanted;
+  if (!parse::hw_subset(text, wanted)) return false;
+  CpuSet set = {};
+  usable_cpus(insert, &set);
+  auto within = parse::PlaceKind::listed;
+  for (int i = 0; i < wanted.n; ++i) {
+    const parse::SubsetLayer& layer = wanted.layers[i];
+    if (layer.kind == parse::PlaceKind::threads) {
+      within = parse::PlaceKind::cores;
+    } else if (i == 0 && layer.kind != parse::PlaceKind::sockets) {
+      within = parse::PlaceKind::sockets;
+    }
+    if (!keep_layer(layer, wanted.absolute ? parse::PlaceKind::listed : within, set)) return false;
+    within = layer.kind;
+  }
+  unsigned size = 0;
+  for (unsigned i = 0; i < kMaxCpus / 64; ++i) {
+    subset[i] = set[i];
+    size += static_cast<unsigned>(__builtin_popcountll(set[i]));
+  }
+  subset_size = size;
+  return true;
+}
+
+unsigned usable_cores() {
+  unsigned cores = ult::host::cores();
+  return subset_size && subset_size < cores ? subset_size : cores;
 }
 
 bool define_places(const char* text) {
@@ -143,18 +212,6 @@ unsigned place_count() { return table.count; }
 unsigned place_cpus(unsigned place, const std::uint16_t*& cpus) {
   cpus = table.cpus + table.begins[place];
   return table.begins[place + 1] - table.begins[place];
-}
-
-int place_of_caller() {
-  if (!table.count) return -1;
-  int cpu = sched_getcpu();
-  for (unsigned place = 0; place < table.count; ++place) {
-    const std::uint16_t* cpus = nullptr;
-    unsigned count = place_cpus(place, cpus);
-    for (unsigned i = 0; i < count; ++i)
-      if (cpus[i] == cpu) return static_cast<int>(place);
-  }
-  return -1;
 }
 
 }  // namespace roost::omp

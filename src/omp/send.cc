@@ -94,6 +94,11 @@ unsigned Courier::send(ult::Batch& batch, unsigned call, bool after_unseen) {
   return kNobody;
 }
 
+void dismiss_idle_workers() {
+  Deadline deadline(10'000'000);
+  while (!ult::dismiss_workers() && !deadline.over()) ult::host::yield();
+}
+
 void send_members(Team& team, bool after_unseen) {
   unsigned wanted = team.size - 1;
   if (wanted >= ult::host::cores()) wanted = ult::host::cores() - 1;
@@ -108,7 +113,8 @@ void send_members(Team& team, bool after_unseen) {
 void send_to_own_threads(Team& team) {
   for (unsigned number = 1; number < team.size; ++number) {
     unsigned own = team.own[number - 1];
-    if (own && !send_patiently(team, own - 1, number)) {
+    // It may have been dismissed since.
+    if (own && (ult::ensure_workers(own) < own || !send_patiently(team, own - 1, number))) {
       ult::unclaim(own - 1);
       own = team.own[number - 1] = 0;
     }

@@ -37,4 +37,7 @@ void send_members(Team& team, bool after_unseen);
 // way back.
 void send_to_own_threads(Team& team);
 
+// Ends workers that have nothing to do, or will in a moment. They are made again when needed.
+void dismiss_idle_workers();
+
 }  // namespace roost::omp

@@ -247,7 +247,7 @@ void leave_teams(Root& root) {
 void end_root(ult::Carrier& carrier) {
   require_nobody_waits();
   auto* root = static_cast<Root*>(carrier.user);
-  if (!root) return;
+  if (!root) return ompt::worker_ends();
   ompt::thread_ends(root->member);
   carrier.user = nullptr;
   leave_teams(*root);
@@ -407,7 +407,8 @@ Team& begin_region(const Region& region) {
   team.league_size = outer.league_size;
   team.league = outer.league;
   team.icvs = opener.task->icvs;
-  if (region.bind != Bind::no && team.icvs.bind != Bind::no) team.icvs.bind = region.bind;
+  if (region.hands_bind_on && region.bind != Bind::no && team.icvs.bind != Bind::no)
+    team.icvs.bind = region.bind;
   inherit_by_level(team.icvs, team.level);
   inherit_clause(team);
   check_strict(team);

@@ -45,6 +45,7 @@ struct alignas(kCoreStride) Member {
   Lock* call_lock = nullptr;   // omp/call_lock.h
   // What LLVM's push calls say of the next region.
   unsigned pushed_threads = 0;
+  Bind pushed_bind = Bind::no;
   ThreadsClause* pushed_clause = nullptr;
   ompt::MemberState tool;
 };
@@ -65,7 +66,8 @@ struct Region {
   const ThreadsClause* clause = nullptr;  // what else that clause says
   unsigned pieces = 0;                    // of the loop or sections it is; 0: not known
   unsigned counted = 0;                   // members that settle_size() gave it; 0: not called
-  Bind bind = Bind::no;                   // gcc's proc_bind clause; no: there is none
+  Bind bind = Bind::no;                   // proc_bind clause; no: there is none
+  bool hands_bind_on = false;             // to the control variable of its members (gcc)
   TaskGroup* group = nullptr;             // members begin in it (reductions with the task modifier)
   const League* league = nullptr;         // it is an initial task, and no region of the program's
 };

@@ -79,6 +79,15 @@ bool Patience::wait() {
 
 // ---- Idling -------------------------------------------------------------------------------------
 
+namespace {
+
+// A worker that was dismissed, of which nobody waits.
+bool may_leave(const Carrier& carrier) {
+  return carrier.mail.load(std::memory_order_seq_cst) == Mail::kLeaving && !carrier.live;
+}
+
+}  // namespace
+
 void idle(Carrier& carrier, const Batch* under, bool pieces, Patience& patience) {
   if (patience.wait()) return;
   carrier.hungry.store(under, std::memory_order_relaxed);
@@ -86,10 +95,10 @@ void idle(Carrier& carrier, const Batch* under, bool pieces, Patience& patience)
   carrier.sleeper.thread.store(host::own_thread(), std::memory_order_relaxed);
   sleeping_carriers.fetch_add(1, std::memory_order_relaxed);
   announce_sleep(carrier);  // [sleep-1] [open-1]
-  bool something = carrier.woken.load(std::memory_order_seq_cst) ||
-                   (under && under->tickets.left()) ||
-                   Mail(carrier.mail.load(std::memory_order_seq_cst)).is_call() ||
-                   (pieces && under->pieces.load(std::memory_order_seq_cst)) || any_call(under);
+  bool something =
+      carrier.woken.load(std::memory_order_seq_cst) || (under && under->tickets.left()) ||
+      Mail(carrier.mail.load(std::memory_order_seq_cst)).is_call() || may_leave(carrier) ||
+      (pieces && under->pieces.load(std::memory_order_seq_cst)) || any_call(under);
   if (!something) {
     InRuntime in_runtime;
     host::sleep(carrier.sleeper);
@@ -118,12 +127,12 @@ void yield() {
 
 // ---- Workers ------------------------------------------------------------------------------------
 
-// What a worker's thread does all its life: calls sent to it, and calls of open batches.
-void work_for_ever(Carrier& carrier) {
+// Calls sent to it, and calls of open batches.
+void work(Carrier& carrier) {
   Patience patience;
   count_in(carrier);
   carrier.mail.store(Mail::kListening, std::memory_order_seq_cst);
-  for (;;) {
+  while (!may_leave(carrier)) {
     Strand* woken = next_ready(carrier);
     if (woken && woken->blocked && Mail(carrier.mail.load(std::memory_order_relaxed)).is_call()) {
       make_ready(woken);  // what was sent comes first: the other may wait for long
@@ -168,6 +177,7 @@ void work_for_ever(Carrier& carrier) {
     }
     idle(carrier, &kAnything, false, patience);
   }
+  carrier.mail.store(Mail::kBusy, std::memory_order_relaxed);
 }
 
 }  // namespace roost::ult

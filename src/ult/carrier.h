@@ -343,9 +343,12 @@ void call_for_help(const Batch& batch);
 void call_for_pieces(const Batch& batch);
 
 // Workers are carriers that wait for calls sent to them by name, and otherwise take what is open.
-// They are made when they are first needed, and stay.
+// They are made when they are first needed, and stay until they are dismissed.
 // At least `count` workers, if the system has so many threads; returns how many there are.
 unsigned ensure_workers(unsigned count);
+// Ends those that listen, from the last to the first that does not; false if there is such a one.
+// Any thread; others may open batches meanwhile.
+bool dismiss_workers();
 // Sends call `call` of the batch to a worker that listens. `even_asleep`: also to one that has to
 // be woken. False if it does not listen.
 bool send(unsigned worker, Batch& batch, unsigned call, bool even_asleep);

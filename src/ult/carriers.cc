@@ -97,9 +97,10 @@ Carrier& become_carrier() {
 
 void* worker_main(void* argument) {
   Carrier& carrier = become_carrier();
-  call_at_end(carrier);  // it ends only if a call ends it
+  call_at_end(carrier);
   static_cast<std::atomic<Carrier*>*>(argument)->store(&carrier, std::memory_order_release);
-  work_for_ever(carrier);
+  work(carrier);
+  return nullptr;
 }
 
 }  // namespace
@@ -182,6 +183,22 @@ unsigned ensure_workers(unsigned count) {
   return have;
 }
 
+bool dismiss_workers() {
+  SpinGuard guard(workers_lock);
+  for (unsigned have = n_workers.load(std::memory_order_relaxed); have > 0; --have) {
+    Carrier* carrier = workers[have - 1].load(std::memory_order_acquire);
+    std::uint64_t expected = Mail::kListening;
+    if (!carrier || !carrier->mail.compare_exchange_strong(expected, Mail::kLeaving,
+                                                           std::memory_order_seq_cst)) {
+      return false;
+    }
+    workers[have - 1].store(nullptr, std::memory_order_relaxed);
+    n_workers.store(have - 1, std::memory_order_release);
+    host::wake(carrier->sleeper);
+  }
+  return true;
+}
+
 bool send(unsigned worker, Batch& batch, unsigned call, bool even_asleep) {
   Carrier* carrier = workers[worker].load(std::memory_order_acquire);
   if (!carrier) return false;  // its thread has not begun
@@ -202,7 +219,8 @@ bool asleep(unsigned worker) {
 
 bool will_listen(unsigned worker, const Batch& batch) {
   Carrier* carrier = workers[worker].load(std::memory_order_acquire);
-  return !carrier || Mail(carrier->mail.load(std::memory_order_relaxed)).runs_call_of(batch);
+  if (!carrier) return worker < workers_count();  // its thread begins, or it was dismissed
+  return Mail(carrier->mail.load(std::memory_order_relaxed)).runs_call_of(batch);
 }
 
 // Those that are at calls may be leaving them, as the caller's last batch has just ended.
@@ -231,8 +249,8 @@ void unclaim(unsigned worker) { claimed[worker].store(false, std::memory_order_r
 bool take_back(unsigned worker, Batch& batch, unsigned call) {
   Carrier* carrier = workers[worker].load(std::memory_order_relaxed);
   std::uint64_t expected = Mail(&batch, call).word;
-  return carrier->mail.compare_exchange_strong(expected, Mail::kListening,
-                                               std::memory_order_acquire);
+  return carrier && carrier->mail.compare_exchange_strong(expected, Mail::kListening,
+                                                          std::memory_order_acquire);
 }
 
 void lock_before_fork() {

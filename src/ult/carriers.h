@@ -21,6 +21,7 @@ struct Mail {
   static constexpr std::uint64_t kBusy = 0;
   static constexpr std::uint64_t kListening = 1;
   static constexpr std::uint64_t kRunning = 2;  // with the call that was sent, until it is over
+  static constexpr std::uint64_t kLeaving = 3;  // dismissed: its thread ends
   static constexpr unsigned kCallShift = 48;
 
   explicit Mail(std::uint64_t value) : word(value) {}
@@ -36,7 +37,8 @@ struct Mail {
   std::uint64_t word;
 };
 
-// What a worker's thread does all its life. Its root strand never waits in a list while it listens.
-[[noreturn]] void work_for_ever(Carrier& carrier);
+// What a worker's thread does until it is dismissed. Its root strand never waits in a list while it
+// listens.
+void work(Carrier& carrier);
 
 }  // namespace roost::ult

@@ -68,6 +68,8 @@ static int holds(char test) {
       return omp_get_num_places() == 0 && omp_get_place_num() < 0;
     case 'p':
       return omp_get_num_places() == 1 && omp_get_place_num_procs(0) == 1;
+    case 'q':
+      return omp_get_num_procs() == 1 && size() == 1 && omp_get_num_places() == 1;
   }
   return 0;
 }
@@ -97,6 +99,10 @@ static const char* const tests[][4] = {
     {"n", "GOMP_CPU_AFFINITY=0-1"},
     {"o", "OMP_PROC_BIND=false", "OMP_PLACES=cores"},
     {"p", "OMP_PLACES={0,1000},{1000}"},
+#ifdef __clang__  // libomp's
+    {"q", "KMP_HW_SUBSET=1s,1c,1t", "OMP_PLACES=threads"},
+    {"n", "KMP_HW_SUBSET=4096c"},
+#endif
 };
 
 int main(int argc, char** argv) {

@@ -152,7 +152,8 @@ static void events_expected(void) {
           2);
   must_be("initial tasks: the program's, and of each team",
           count_of(ompt_callback_implicit_task, ompt_task_initial, begin), 4);
-  must_be("regions", count_of(ompt_callback_parallel_begin, -1, -1), 3 + 2 + 2);
+  // With the two leagues and, in each of their three teams, a region of its initial task alone.
+  must_be("regions", count_of(ompt_callback_parallel_begin, -1, -1), 3 + 2 + 2 + 3);
   must_be("the sum", (unsigned long)sum, 2 * TRIP + SECTIONS + 1 + 4 + TRIP);
 }
 
