@@ -239,5 +239,7 @@ void roost_find_dl() {
   roost_real_dlopen = find("dlopen");
   roost_real_dlmopen = find("dlmopen");
   if (!roost_real_dlmopen) roost_real_dlmopen = dlvsym(RTLD_NEXT, "dlmopen", "GLIBC_2.3.4");
+  // Now, since a lookup after the program's own would take the place of what dlerror() is to say.
+  resolve_libc_functions();
 }
 #endif
