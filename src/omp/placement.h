@@ -48,7 +48,7 @@ inline Placement divide(const Placement& outer, Bind bind, unsigned size, unsign
   return found;
 }
 
-// Members are not bound: this is what the API tells (omp/affinity.h).
+// Members are not bound: this is what the API tells (docs/design/041-places.md).
 Placement placement_of(const Member& member);
 // Changes if the places of the team's members do, but for chance.
 std::uint64_t placements_name(const Team& team);
