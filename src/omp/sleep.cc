@@ -4,6 +4,7 @@
 #include <dlfcn.h>
 #include <threads.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <ctime>
 
@@ -42,10 +43,12 @@ long until(clockid_t clock, const timespec& at) {
   return (at.tv_sec - now.tv_sec) * kSecond + (at.tv_nsec - now.tv_nsec);
 }
 
-// Until `at`. One that polls so looks for siblings that have become ready once a while.
+// Until `at`. One that polls so looks for siblings that have become ready once a while, more seldom
+// the longer it has slept.
 int sleep_beside_siblings(ult::Carrier& own, clockid_t clock, const timespec& at) {
-  constexpr long kLookEvery = 200'000;  // ns
+  constexpr long kLookEvery = 200'000, kLookAtLeast = 4'000'000;  // ns
   long left = until(clock, at);
+  const long whole = left;
   bool looks = left > 0 && polls(own, static_cast<Nanoseconds>(left));
   // The next time each member gets a thread of its own, unless it only looks at something often:
   // light siblings change that soonest.
@@ -53,8 +56,9 @@ int sleep_beside_siblings(ult::Carrier& own, clockid_t clock, const timespec& at
     own.current->inside->blocks.store(true, std::memory_order_relaxed);
   for (; left > 0; left = until(clock, at)) {
     if (looks && ult::light_event(ROOST_LIGHT_YIELDS)) left = until(clock, at);
-    timespec time = to_timespec(!looks || left < kLookEvery ? left : kLookEvery);
     if (left <= 0) break;
+    long nap = std::clamp((whole - left) / 8, kLookEvery, kLookAtLeast);
+    timespec time = to_timespec(looks ? std::min(nap, left) : left);
     own.interrupted = false;
     int error = sleep_on(CLOCK_MONOTONIC, 0, &time, nullptr);
     if (error && !(error == EINTR && own.interrupted)) return error;
