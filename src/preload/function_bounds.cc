@@ -55,7 +55,9 @@ int look_in_object(dl_phdr_info* object, std::size_t, void* data) {
     const ElfW(Phdr)& segment = object->dlpi_phdr[i];
     std::uint64_t start = object->dlpi_addr + segment.p_vaddr;
     if (segment.p_type == PT_GNU_EH_FRAME) head = reinterpret_cast<const TableHead*>(start);
-    bool code = segment.p_type == PT_LOAD && (segment.p_flags & (PF_X | PF_R)) == (PF_X | PF_R);
+    // Code that the program may write is its own affair.
+    constexpr unsigned kAccess = PF_X | PF_R | PF_W;
+    bool code = segment.p_type == PT_LOAD && (segment.p_flags & kAccess) == (PF_X | PF_R);
     if (!code || search.address < start || search.address >= start + segment.p_memsz) continue;
     text_start = start;
     text_end = start + segment.p_memsz;

@@ -2,23 +2,27 @@
 // uses itself (nudge.h, trap_signals.h).
 #include <signal.h>
 
+#include "preload/fault_handlers.h"
 #include "preload/nudge.h"
 #include "preload/real.h"
+#include "preload/spin_site.h"
 #include "preload/trap_signals.h"
 
 namespace roost {
 namespace {
 
 // A handler that jumps must not find its thread within the linker, whose lock nobody would unlock.
-void before_handler(sighandler_t handler) {
+// One of faults must find the instruction where the program has it.
+void before_handler(int signal, sighandler_t handler) {
   if (handler != SIG_DFL && handler != SIG_IGN) resolve_libc_functions();
+  if (is_fault_handler(signal, reinterpret_cast<std::uint64_t>(handler))) spin_sites_leave_heads();
 }
 
 }  // namespace
 
 ROOST_EXPORT int sigaction(int signal, const struct sigaction* action,
                            struct sigaction* before) noexcept {
-  if (action) before_handler(action->sa_handler);
+  if (action) before_handler(signal, action->sa_handler);
   if (nudges_answer(signal, action, before)) return 0;
   return program_sigaction(signal, action, before);
 }
@@ -29,7 +33,7 @@ extern "C" __attribute__((visibility("default"), alias("sigaction"))) int __siga
 #define ROOST_SIGNAL_SETTER(name, flags)                                                    \
   ROOST_EXPORT sighandler_t name(int signal, sighandler_t handler) noexcept {               \
     static ROOST_LISTED constinit Real<sighandler_t(int, sighandler_t)> real_setter{#name}; \
-    before_handler(handler);                                                                \
+    before_handler(signal, handler);                                                        \
     nudges_give_up(signal);                                                                 \
     if (!owns_sigsys(signal) || handler == SIG_ERR || handler == SIG_HOLD)                  \
       return real_setter(signal, handler);                                                  \

@@ -7,6 +7,7 @@
 #include "preload/assembler.h"
 #include "preload/code_patch.h"
 #include "preload/defer_cancellation.h"
+#include "preload/fault_handlers.h"
 #include "preload/fork_gate.h"
 #include "preload/function_bounds.h"
 #include "preload/light.h"
@@ -46,6 +47,10 @@ struct Site {
   std::uint32_t steps;
   bool has_detour;           // else: none is safe
   std::atomic<bool> active;  // the branch leads to the stub, or is about to
+  // Of one that stands at the loop's head: how much more often who came there did not wait, by the
+  // looks at it; and that it is left alone since that was too often.
+  std::atomic<std::int32_t> in_vain;
+  std::atomic<bool> given_up;
   spin::Detour detour;
   std::uint8_t change_before[sizeof(spin::Detour::change)];
   std::uint8_t hops_before[spin::kMaxHops][sizeof(spin::Hop::bytes)];
@@ -83,9 +88,16 @@ std::atomic<std::uint32_t> passes{0};  // through stubs while threads were READY
 // Of the calling thread through stubs while none was, modulo 256: when it comes to 0, the thread
 // says that it spins.
 constinit thread_local std::uint8_t rounds __attribute__((tls_model("initial-exec"))) = 0;
-// Of the calling thread through those that stand at a loop's head, times 16: every sixteenth looks
-// further, as others come there who do not wait.
+// Of the calling thread through those that stand at a loop's head, downwards modulo 256: when it
+// comes to 0, it is looked at whether the thread waits, as others come there who do not. Soon again
+// if it does.
 constinit thread_local std::uint8_t heads __attribute__((tls_model("initial-exec"))) = 0;
+constexpr std::uint8_t kHeadsOfWaiter = 16;
+// A head is the program's again once looks at it were in vain so much more often than not, one that
+// was not counting as some.
+constexpr std::int32_t kMostInVain = 64, kWorthOfWait = 8;
+// The program handles faults: no instruction is moved, since its handlers know them by address.
+std::atomic<bool> heads_are_left{false};
 // Of the calling thread's light threads.
 constinit thread_local unsigned interrupted_yields = 0;
 // Of who looks, while it has `busy`.
@@ -144,7 +156,7 @@ bool lead_back(Assembler& stub, const Site& site) {
 
 // After plan().
 bool assemble_stub(std::uint8_t* page, const Site& site) {
-  const unsigned back_bytes = 5u + (jumps_at_target(site) ? site.detour.change_size : 0u);
+  const unsigned back_bytes = 5u + (jumps_at_target(site) ? site.detour.change_size - 2u : 0u);
   Assembler stub(page);
   stub.code(0x48, 0x8d, 0x64, 0x24, 0x80);  // lea -128(%rsp), %rsp: past the red zone
   stub.code(0x9c);                          // pushfq
@@ -164,12 +176,12 @@ bool assemble_stub(std::uint8_t* page, const Site& site) {
   stub.code(0x58);                                            // pop %rax
   stub.code(0x9d);                                            // popfq
   stub.code(0x48, 0x8d, 0xa4, 0x24, 0x80, 0x00, 0x00, 0x00);  // lea 128(%rsp), %rsp
-  stub.code(0xf3, 0x90);                                      // pause
+  // Those who do not wait pay for a head, too.
+  if (!jumps_at_target(site)) stub.code(0xf3, 0x90);  // pause
   if (!lead_back(stub, site)) return false;
   if (jumps_at_target(site)) {
-    stub.code(0x64, 0x80, 0x04, 0x25);  // addb $16, %fs:heads
+    stub.code(0x64, 0xfe, 0x0c, 0x25);  // decb %fs:heads
     stub.place_in_thread(&heads);
-    stub.code(0x10);
     stub.code(0x75, back - (stub.position() + 2));  // jne: not yet
   }
   stub.load_rax(address(&site));
@@ -192,6 +204,7 @@ bool plan(Site& site, std::uint8_t* stub) {
   if (plan_detour(code, size, function.start, site.branch, address(stub), site.detour)) return true;
   // Who comes to the head need not be in the loop: it is looked at before it yields.
   return site.steps <= kShortRound && site.target >= function.start &&
+         !heads_are_left.load(std::memory_order_relaxed) && !program_handles_faults() &&
          plan_jump(code, size, function.start, site.target, address(stub), site.detour);
 }
 
@@ -227,11 +240,24 @@ bool write_hops(Site& site) {
   return true;
 }
 
+// Whether another change, in force or not, is of some of the same bytes.
+bool overlaps_another(const Site& site) {
+  const spin::Detour& own = site.detour;
+  for (unsigned i = 0; i < n_sites.load(std::memory_order_relaxed); ++i) {
+    const spin::Detour& other = sites[i].detour;
+    if (&sites[i] == &site || !sites[i].has_detour) continue;
+    if (own.change_address < other.change_address + other.change_size &&
+        other.change_address < own.change_address + own.change_size)
+      return true;
+  }
+  return false;
+}
+
 bool rewrite(Site& site) {
   std::uint8_t* page = allocate_code_page(site.branch);
   if (!page) return false;
-  if (plan(site, page) && assemble_stub(page, site) && publish_code_page(page) &&
-      write_hops(site) && lead_through_stub(site))
+  if (plan(site, page) && !overlaps_another(site) && assemble_stub(page, site) &&
+      publish_code_page(page) && write_hops(site) && lead_through_stub(site))
     return true;
   free_code_page(page);
   return false;
@@ -271,7 +297,7 @@ template <class Change>
 bool change_code(std::uint64_t address, const spin::CodeWindow& code, Change&& change) {
   unsigned n = n_sites.load(std::memory_order_relaxed);
   Site* site = find_site(address);
-  if (site && !site->has_detour) return false;
+  if (site && (!site->has_detour || site->given_up.load(std::memory_order_relaxed))) return false;
   if (site && leads_to_stub(*site)) return true;
   if (site && same_code(*site)) return lead_through_stub(*site);
   if ((!site && n == kMaxSites) || !is_current(code)) return false;
@@ -301,7 +327,7 @@ bool shorten(const spin::CountedWait& wait, const spin::CodeWindow& code) {
     if (!find_function(wait.comparison, function)) return false;
     unsigned highest = (31u - static_cast<unsigned>(__builtin_clz(wait.rounds))) / 8;
     site.detour = {wait.bound + highest, 1, {}, 0, {}};
-    return write_hops(site) && lead_through_stub(site);
+    return !overlaps_another(site) && write_hops(site) && lead_through_stub(site);
   });
 }
 
@@ -328,15 +354,43 @@ void restore(Site& site) {
   site.active.store(false, std::memory_order_relaxed);
 }
 
-void restore_all() {
+// Those of which `wanted` is true.
+template <class Wanted>
+void restore_sites(Wanted&& wanted) {
   Unforked no_fork;
   WhileLoaded loaded;
   if (!loaded) return;
   for (unsigned i = 0; i < n_sites.load(std::memory_order_acquire); ++i) {
-    if (sites[i].active.load(std::memory_order_relaxed)) restore(sites[i]);
+    if (sites[i].active.load(std::memory_order_relaxed) && wanted(sites[i])) restore(sites[i]);
   }
   synchronise_code();
   runtime_show_loops(active_loops());
+}
+
+bool is_left(const Site& site) {
+  return site.given_up.load(std::memory_order_relaxed) ||
+         (jumps_at_target(site) && heads_are_left.load(std::memory_order_relaxed));
+}
+
+bool any_left() {
+  for (unsigned i = 0; i < n_sites.load(std::memory_order_acquire); ++i)
+    if (sites[i].active.load(std::memory_order_relaxed) && is_left(sites[i])) return true;
+  return false;
+}
+
+// Somebody at the head was looked at. True if it waits.
+bool weigh_head(const Site& looked_at, bool waits) {
+  auto& site = const_cast<Site&>(looked_at);
+  heads = waits ? kHeadsOfWaiter : 0;
+  // Counts of several threads at once may get lost.
+  std::int32_t in_vain = site.in_vain.load(std::memory_order_relaxed);
+  in_vain = waits ? (in_vain > kWorthOfWait ? in_vain - kWorthOfWait : 0) : in_vain + 1;
+  site.in_vain.store(in_vain, std::memory_order_relaxed);
+  if (in_vain > kMostInVain) {
+    site.given_up.store(true, std::memory_order_relaxed);
+    spin_sites_look();
+  }
+  return waits;
 }
 
 // Whether threads of this process are at large and use the CPU.
@@ -393,6 +447,15 @@ void return_into_yield(ucontext_t& interrupted) {
 void roost_spin_pass(const SpinFrame* frame) {
   if (!can_park()) return;
   if (!frame->site) return yield_where_interrupted();
+  const Site& site = *frame->site;
+  auto prove = [&] {
+    return prove_wait(registers_of(*frame), site.code, read_directly, 4 * kShortRound);
+  };
+  spin::WaitProof proof;
+  if (jumps_at_target(site)) {
+    proof = prove();
+    if (!weigh_head(site, proof.waits)) return;
+  }
   // One that is at large is to queue itself.
   bool queued = runtime_ledger().any_queued() || !has_core();
   if (queued || is_light())
@@ -401,12 +464,10 @@ void roost_spin_pass(const SpinFrame* frame) {
   tell_of_spinner();
   DeferCancellation guard;
   if (__builtin_expect(loops_are_left(), 0)) spin_sites_look();  // there may be no keeper
-  const Site& site = *frame->site;
   // A light thread whose siblings have nothing to do, either, or one that has spun for 256 rounds.
   if (!queued) return give_way_to_those_at_large();
   if (site.steps <= kShortRound) {
-    spin::WaitProof proof =
-        prove_wait(registers_of(*frame), site.code, read_directly, 4 * kShortRound);
+    if (!proof.waits) proof = prove();
     if (proof.waits) yield_after(proof);
   } else if (!yield_core()) {
     give_way_to_those_at_large();
@@ -466,8 +527,24 @@ unsigned restored_loops() { return n_restored.load(std::memory_order_relaxed); }
 
 void spin_sites_look() {
   if (active_loops() == 0 || busy.exchange(true, std::memory_order_acquire)) return;
-  if (loops_are_left() || !needed_lately()) restore_all();
+  if (loops_are_left() || !needed_lately()) {
+    restore_sites([](const Site&) { return true; });
+  } else if (any_left()) {
+    restore_sites(is_left);
+  }
   busy.store(false, std::memory_order_release);
+}
+
+void spin_sites_leave_heads() {
+  constexpr unsigned kTries = 1000;
+  if (heads_are_left.exchange(true, std::memory_order_relaxed)) return;
+  // Who has `busy` may be at a head; who has it next moves none.
+  for (unsigned i = 0; i < kTries; ++i, os::yield()) {
+    if (busy.exchange(true, std::memory_order_acquire)) continue;
+    if (any_left()) restore_sites(is_left);
+    busy.store(false, std::memory_order_release);
+    return;
+  }
 }
 
 void spin_sites_after_fork() {
@@ -485,6 +562,7 @@ bool loops_are_left() { return true; }
 bool rewrite_wait_loop(const spin::WaitProof&, const spin::CodeWindow&) { return false; }
 bool shorten_counted_wait(const spin::CountedWait&, const spin::CodeWindow&) { return false; }
 bool is_shortened(std::uint64_t) { return false; }
+void spin_sites_leave_heads() {}
 void undo_rewrites(spin::CodeWindow&) {}
 void return_into_yield(ucontext_t&) {}
 bool yields_where_interrupted() { return false; }
