@@ -16,6 +16,13 @@ const char* job_of(const Lookup& lookup) {
   return "";
 }
 
+// Which of an array's jobs of that name it is, if the name does not say so (LSF); "" if none.
+template <class Lookup>
+const char* index_in_array(const Lookup& lookup) {
+  const char* index = lookup("LSB_JOBINDEX");
+  return index && std::strcmp(index, "0") != 0 ? index : "";
+}
+
 // Whether the ROOST_* variables were set in another job, or outside, and came along with what was
 // submitted there: ROOST_JOB has the job they were set in. Without it they are taken for this
 // job's, as they are where the variables of the job have been removed.
@@ -23,7 +30,10 @@ template <class Lookup>
 bool comes_from_another_job(const Lookup& lookup) {
   const char* then = lookup("ROOST_JOB");
   const char* now = job_of(lookup);
-  return then && *now && std::strcmp(then, now) != 0;
+  if (!then || !*now) return false;
+  std::size_t length = std::strlen(now);
+  return std::strncmp(then, now, length) != 0 ||
+         std::strcmp(then + length, index_in_array(lookup)) != 0;
 }
 
 }  // namespace roost

@@ -2,7 +2,9 @@
 #include "cli/settings.h"
 
 #include <algorithm>
+#include <cctype>
 #include <cstring>
+#include <functional>
 
 #include "base/batch_job.h"
 #include "cli/duration.h"
@@ -80,9 +82,11 @@ std::string choose_instance(const RunOptions& options, const Lookup& lookup) {
     std::string step = variable("SLURM_STEP_ID");
     name = "slurm-" + job + (step.empty() ? "" : "." + step);
   } else if (std::string other = job_of(lookup); !other.empty()) {
-    name = "job-" + other;  // as in 4711.server or 4711[3].server
-    std::replace_if(
-        name.begin(), name.end(), [](char c) { return c == '[' || c == ']'; }, '_');
+    // As in 4711.server, 4711[3].server or 4711.server:15001.
+    std::string index = index_in_array(lookup);
+    name = "job-" + other + (index.empty() ? "" : "." + index);
+    auto fits = [](unsigned char c) { return std::isalnum(c) || std::strchr("._-", c); };
+    std::replace_if(name.begin(), name.end(), std::not_fn(fits), '_');
     name.resize(std::min(name.size(), std::size_t{kInstanceNameBytes - 1}));
   }
   check_instance_name(name);
@@ -210,7 +214,7 @@ Settings resolve_settings(const RunOptions& options, const Lookup& lookup) {
   settings.blas = choose("--blas", options.blas, "ROOST_BLAS", kBlasModes);
   settings.omp = choose("--omp", options.omp, "ROOST_OMP", kOmpModes);
   settings.stats = options.stats;
-  settings.job = job_of(lookup);
+  settings.job = std::string(job_of(lookup)) + index_in_array(lookup);
   return settings;
 }
 

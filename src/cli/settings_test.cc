@@ -40,7 +40,9 @@ TEST(Settings, the_instance_is_the_option_else_the_outer_one_else_the_job_else_d
   variables["ROOST_INSTANCE"] = "outer";
   EXPECT_EQ(resolve({}, variables).instance, "outer");
   EXPECT_EQ(resolve({}, {{"PBS_JOBID", "12[3].host"}}).instance, "job-12_3_.host");
-  EXPECT_EQ(resolve({}, {{"LSB_JOBID", "99"}}).instance, "job-99");
+  EXPECT_EQ(resolve({}, {{"PBS_JOBID", "12.srv:15001@x y"}}).instance, "job-12.srv_15001_x_y");
+  EXPECT_EQ(resolve({}, {{"LSB_JOBID", "99"}, {"LSB_JOBINDEX", "0"}}).instance, "job-99");
+  EXPECT_EQ(resolve({}, {{"LSB_JOBID", "99"}, {"LSB_JOBINDEX", "2"}}).instance, "job-99.2");
   EXPECT_EQ(resolve({}, {{"PBS_JOBID", std::string(99, '9')}}).instance.size(), 63u);
   EXPECT_EQ(resolve({.instance = "mine"}, variables).instance, "mine");
 }
@@ -59,6 +61,14 @@ TEST(Settings, nothing_is_inherited_from_the_job_that_submitted_this_one) {
   variables["ROOST_JOB"] = "1";
   variables.erase("SLURM_JOB_ID");  // so that mpirun knows nothing of Slurm
   EXPECT_EQ(resolve({}, variables).instance, "outer");
+}
+
+TEST(Settings, jobs_of_an_array_are_told_apart) {
+  Variables variables{{"LSB_JOBID", "7"}, {"LSB_JOBINDEX", "2"}, {"ROOST_INSTANCE", "outer"}};
+  variables["ROOST_JOB"] = resolve({}, variables).job;
+  EXPECT_EQ(resolve({}, variables).instance, "outer");
+  variables["LSB_JOBINDEX"] = "3";
+  EXPECT_EQ(resolve({}, variables).instance, "job-7.3");
 }
 
 TEST(Settings, bad_instance_names_are_refused) {

@@ -3,6 +3,7 @@
 #include "preload/real.h"
 
 #include <dlfcn.h>
+#include <gnu/libc-version.h>
 
 #include "base/text.h"
 #include "os/sys.h"
@@ -44,9 +45,34 @@ void look_behind_led_functions() {
     f->look_behind();
 }
 
+// Text that ends alike. Not by libc's functions: a sanitizer's runtime may have put its own there,
+// and not be ready.
+static bool same(const char* a, const char* b) {
+  for (; *a && *a == *b; ++a) ++b;
+  return *a == *b;
+}
+
+// Those that the oldest libc we serve does not have: the linker would ask malloc for its error.
+static bool is_newer_than_libc(const char* name) {
+  constexpr struct {
+    const char* name;
+    unsigned since;  // glibc 2.*
+  } kYounger[] = {{"pthread_attr_getsigmask_np", 32},
+                  {"_Fork", 34},
+                  {"execveat", 34},
+                  {"epoll_pwait2", 35}};
+  unsigned minor = 0;
+  for (const char* at = gnu_get_libc_version() + 2; *at >= '0' && *at <= '9'; ++at)
+    minor = minor * 10 + static_cast<unsigned>(*at - '0');
+  for (const auto& function : kYounger)
+    if (minor < function.since && same(name, function.name)) return true;
+  return false;
+}
+
 static void resolve_all(LibcFunction* begin, LibcFunction* end, std::atomic<bool>& done) {
   if (done.load(std::memory_order_relaxed)) return;
-  for (LibcFunction* f = begin; f != end; ++f) f->resolve(true);
+  for (LibcFunction* f = begin; f != end; ++f)
+    if (!is_newer_than_libc(f->name())) f->resolve(true);
   done.store(true, std::memory_order_relaxed);
 }
 

@@ -28,6 +28,7 @@ class alignas(32) LibcFunction {
   // The next definition after ours of the name at the version (null: the default). If libc has
   // none, null if it is `optional`; else aborts with one sentence.
   void* resolve(bool optional);
+  const char* name() const { return name_; }
   // Once libc's calls are led, if it has been resolved before.
   void look_behind();
 

@@ -236,17 +236,21 @@ void runtime_restrict() { restricted = true; }
 bool runtime_restricted() { return restricted; }
 
 static constinit std::atomic<Nanoseconds> forked_after{0};
+static constinit std::atomic<pid_t> forked_by{0};
 void runtime_before_fork() {
+  forked_by.store(os::getpid(), std::memory_order_relaxed);
   forked_after.store(os::clock_ns(CLOCK_BOOTTIME), std::memory_order_relaxed);
 }
 
 void runtime_after_fork() {
   trace::after_fork();
   if (!active) return;
-  // In another namespace than its parent's the child would have another number in /proc.
-  Known known{true, segment.header->pid_namespace,
-              os::start_time_between(forked_after.load(std::memory_order_relaxed),
-                                     os::clock_ns(CLOCK_BOOTTIME))};
+  // In another namespace than its parent's the child knows no parent.
+  Known known{};
+  if (os::getppid() == forked_by.load(std::memory_order_relaxed))
+    known = {true, segment.header->pid_namespace,
+             os::start_time_between(forked_after.load(std::memory_order_relaxed),
+                                    os::clock_ns(CLOCK_BOOTTIME))};
   // The parent's slot, record and keeper are not ours; the mapping may be dropped and made anew.
   runtime_forget_threads();
   active = false;

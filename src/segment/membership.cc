@@ -46,7 +46,7 @@ class LockedFile {
  private:
   // kAgain if the file was removed before it was locked.
   int open(const char* path, bool create) {
-    int flags = O_RDWR | O_NOFOLLOW | O_CLOEXEC;
+    int flags = O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK;
     int fd = create ? os::open(path, flags | O_CREAT | O_EXCL, 0600) : -EEXIST;
     if (fd >= 0) os::raw_syscall(SYS_fchmod, fd, 0600);  // whatever the umask is
     if (fd == -EEXIST) {

@@ -182,7 +182,8 @@ int segment_open(Segment& segment, const char* path, bool writable) {
 }
 
 int segment_open(Segment& segment, const char* path, bool writable, std::uint64_t pid_namespace) {
-  int fd = os::open(path, (writable ? O_RDWR : O_RDONLY) | O_NOFOLLOW | O_CLOEXEC);
+  // Another user's file of that name might keep who opens it waiting.
+  int fd = os::open(path, (writable ? O_RDWR : O_RDONLY) | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
   if (fd < 0) return fd;
   struct stat status;
   int error = check_file(fd, status);
