@@ -5,6 +5,7 @@
 #include <cctype>
 #include <cstring>
 #include <functional>
+#include <sstream>
 
 #include "base/batch_job.h"
 #include "cli/duration.h"
@@ -67,6 +68,24 @@ void apply_list(const std::string& list, Settings& settings, bool raw) {
   }
 }
 
+// The largest of Slurm's counts for the nodes of a job, as in "72(x2),36"; 0 if there is none.
+unsigned largest_count(const std::string& counts) {
+  unsigned largest = 0;
+  std::istringstream list(counts);
+  for (std::string count; std::getline(list, count, ',');)
+    largest =
+        std::max(largest, parse_number<unsigned>(count.substr(0, count.find('('))).value_or(0));
+  return largest;
+}
+
+// Whether a step of a Slurm job has only some of the CPUs that the job has on this node (srun
+// --exact). Other steps run beside each other on all of them only if they are asked to (--overlap),
+// and then share them.
+bool has_cpus_of_its_own(const std::string& in_step, const std::string& in_job) {
+  unsigned own = largest_count(in_step);
+  return own == 0 || own < largest_count(in_job);
+}
+
 std::string choose_instance(const RunOptions& options, const Lookup& lookup) {
   auto variable = [&](const char* name) -> std::string {
     const char* value = lookup(name);
@@ -78,9 +97,10 @@ std::string choose_instance(const RunOptions& options, const Lookup& lookup) {
   } else if (const char* outer = outer_instance(lookup)) {
     name = outer;
   } else if (std::string job = variable("SLURM_JOB_ID"); !job.empty()) {
-    // Steps of a job have cores of their own.
     std::string step = variable("SLURM_STEP_ID");
-    name = "slurm-" + job + (step.empty() ? "" : "." + step);
+    bool apart = !step.empty() && has_cpus_of_its_own(variable("SLURM_CPUS_ON_NODE"),
+                                                      variable("SLURM_JOB_CPUS_PER_NODE"));
+    name = "slurm-" + job + (apart ? "." + step : "");
   } else if (std::string other = job_of(lookup); !other.empty()) {
     // As in 4711.server, 4711[3].server or 4711.server:15001.
     std::string index = index_in_array(lookup);

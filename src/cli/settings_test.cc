@@ -37,6 +37,15 @@ TEST(Settings, the_instance_is_the_option_else_the_outer_one_else_the_job_else_d
   EXPECT_EQ(resolve({}, variables).instance, "slurm-4711");
   variables["SLURM_STEP_ID"] = "3";
   EXPECT_EQ(resolve({}, variables).instance, "slurm-4711.3");
+  variables["SLURM_CPUS_ON_NODE"] = "16";
+  for (const char* of_job : {"17", "16,32", "16(x3),32(x2)"}) {
+    variables["SLURM_JOB_CPUS_PER_NODE"] = of_job;
+    EXPECT_EQ(resolve({}, variables).instance, "slurm-4711.3") << of_job;
+  }
+  for (const char* of_job : {"16", "16(x4)", "8,16"}) {
+    variables["SLURM_JOB_CPUS_PER_NODE"] = of_job;
+    EXPECT_EQ(resolve({}, variables).instance, "slurm-4711") << of_job;
+  }
   variables["ROOST_INSTANCE"] = "outer";
   EXPECT_EQ(resolve({}, variables).instance, "outer");
   EXPECT_EQ(resolve({}, {{"PBS_JOBID", "12[3].host"}}).instance, "job-12_3_.host");
