@@ -183,6 +183,12 @@ void unpark(ThreadIndex thread) {
   self.leaves_soon.woke(ticks);
 }
 
+// What threads wait for while they yield (ThreadRecord::wait_words), by their index: memory that
+// stays, since one that was overtaken while it had a queue's lock may look when the thread has
+// ended. Further threads do not say what they wait for.
+constexpr ThreadIndex kThreadsWithWords = 16384;
+static constinit WaitWords words_of_threads[kThreadsWithWords] = {};
+
 bool yield_core(const WaitWords* wait) {
   ThreadRecord<RealWorld>& record = *self.record;
   RuntimeLedger& ledger = runtime_ledger();
@@ -196,9 +202,9 @@ bool yield_core(const WaitWords* wait) {
   VainYields& yields = vain_yields[held.core];
   Nanoseconds granted = record.granted_ns;  // the record may be granted anew meanwhile
   std::uint32_t in_vain = wait ? 0 : yields.count(granted);
-  if (wait) {
-    self.wait_words = *wait;
-    record.wait_words = reinterpret_cast<std::uint64_t>(&self.wait_words);
+  if (wait && self.index < kThreadsWithWords) {
+    words_of_threads[self.index] = *wait;
+    record.wait_words = reinterpret_cast<std::uint64_t>(&words_of_threads[self.index]);
   }
   using Result = RuntimeLedger::YieldResult;
   self.parked = true;

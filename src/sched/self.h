@@ -11,7 +11,6 @@
 
 #include "sched/beside.h"
 #include "sched/leaves_soon.h"
-#include "sched/wait_words.h"
 #include "segment/records.h"
 
 namespace roost {
@@ -55,7 +54,6 @@ struct Self {
   bool too_many_deferred = false;       // some were not noted: everybody is woken instead
   void* thread = nullptr;               // preload's Thread
   std::atomic<bool> cancelled = false;  // by another thread, where there is no Thread
-  WaitWords wait_words = {};            // of the yield it is in (ThreadRecord::wait_words)
 };
 
 // Threads of this process that wait, in the kernel or for a core, in a call that libc made: they
