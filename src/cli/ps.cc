@@ -1,5 +1,6 @@
 // `roost ps`: shows instances, their processes and what their threads do and did.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <nlohmann/json.hpp>
 

@@ -1,6 +1,7 @@
 // `roost sim SCENARIO`: runs a scenario on a modelled machine under several schedulers and compares
 // them.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <optional>

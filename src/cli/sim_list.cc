@@ -1,5 +1,6 @@
 // `roost sim list` and `roost sim show`: what comes with the simulator.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "cli/error.h"
 #include "cli/policy_choice.h"

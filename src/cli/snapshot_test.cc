@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "policy/policy.h"
 #include "segment/instance_test.h"
 #include "segment/thread_state.h"

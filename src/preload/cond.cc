@@ -5,6 +5,7 @@
 // of the queue. Process-shared condition variables use libc's own wait with the core given away.
 #include <errno.h>
 #include <limits.h>
+#include <stddef.h>
 
 #include "preload/mutex.h"
 #include "preload/wait.h"
@@ -12,19 +13,20 @@
 namespace roost {
 namespace {
 
-// glibc since 2.25: __wrefs holds the scope in bit 0 and the clock in bit 1
-// (nptl/pthread_cond_common.c).
-bool shared(const pthread_cond_t* cond) {
-  return __atomic_load_n(&cond->__data.__wrefs, __ATOMIC_RELAXED) & 1;
+// glibc since 2.25: the word __wrefs holds the scope in bit 0 and the clock in bit 1
+// (nptl/pthread_cond_common.c). glibc 2.41 took out the two words before it, and the object is of
+// the libc that runs, which need not be the one this was built with.
+constinit std::size_t flags_at = offsetof(pthread_cond_t, __data.__wrefs) / sizeof(unsigned);
+
+unsigned flags(const pthread_cond_t* cond) {
+  return __atomic_load_n(reinterpret_cast<const unsigned*>(cond) + flags_at, __ATOMIC_RELAXED);
 }
+bool shared(const pthread_cond_t* cond) { return flags(cond) & 1; }
 // From bit 3 on libc's waiters are counted: for objects of several processes, and callers that
 // reach libc past Roost (RTLD_DEEPBIND, a handle of libc's).
-bool libc_has_waiters(const pthread_cond_t* cond) {
-  return __atomic_load_n(&cond->__data.__wrefs, __ATOMIC_RELAXED) >> 3;
-}
+bool libc_has_waiters(const pthread_cond_t* cond) { return flags(cond) >> 3; }
 clockid_t clock_of(const pthread_cond_t* cond) {
-  return __atomic_load_n(&cond->__data.__wrefs, __ATOMIC_RELAXED) & 2 ? CLOCK_MONOTONIC
-                                                                      : CLOCK_REALTIME;
+  return flags(cond) & 2 ? CLOCK_MONOTONIC : CLOCK_REALTIME;
 }
 
 // A mutex that a condition variable's waiter will take again is in use: libc counts that, so that
@@ -83,6 +85,19 @@ void wake(const pthread_cond_t* cond, std::uint32_t count) {
 }
 
 }  // namespace
+
+void find_condition_layout() {
+  pthread_condattr_t attributes;
+  pthread_cond_t fresh;
+  if (pthread_condattr_init(&attributes) != 0) return;
+  pthread_condattr_setpshared(&attributes, PTHREAD_PROCESS_SHARED);
+  if (pthread_cond_init(&fresh, &attributes) == 0) {
+    const auto* words = reinterpret_cast<const unsigned*>(&fresh);
+    for (std::size_t i = 0; i < sizeof fresh / sizeof *words; ++i)
+      if (words[i] == 1) flags_at = i;
+  }
+  pthread_condattr_destroy(&attributes);
+}
 
 int lock_after_condition(pthread_mutex_t* mutex) {
   int error = mutex_lock(mutex);

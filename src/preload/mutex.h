@@ -30,6 +30,9 @@ int mutex_wait_in_libc(pthread_mutex_t* mutex, const Call& call, int got_it = 0)
   return result;
 }
 
+// Once, before any other function here: where this libc keeps a condition variable's clock and
+// scope.
+void find_condition_layout();
 int cond_wait(pthread_cond_t*, pthread_mutex_t*);
 int cond_timedwait(pthread_cond_t*, pthread_mutex_t*, const timespec*);
 int cond_signal(pthread_cond_t*);

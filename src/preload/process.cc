@@ -23,6 +23,7 @@
 #include "preload/fork_gate.h"
 #include "preload/in_handler.h"
 #include "preload/libc_calls.h"
+#include "preload/mutex.h"
 #include "preload/nudge.h"
 #include "preload/python_gil.h"
 #include "preload/rank.h"
@@ -104,6 +105,7 @@ void complain(const char* instance, const char* why) {
 }
 
 __attribute__((constructor(101))) void start(int, char**, char** environment) {
+  find_condition_layout();
   if (&__tsan_init || RUNNING_ON_VALGRIND) {
     if (!started_by_roost(environment)) return;
     return &__tsan_init

@@ -57,10 +57,8 @@ static bool is_newer_than_libc(const char* name) {
   constexpr struct {
     const char* name;
     unsigned since;  // glibc 2.*
-  } kYounger[] = {{"pthread_attr_getsigmask_np", 32},
-                  {"_Fork", 34},
-                  {"execveat", 34},
-                  {"epoll_pwait2", 35}};
+  } kYounger[] = {
+      {"pthread_attr_getsigmask_np", 32}, {"_Fork", 34}, {"execveat", 34}, {"epoll_pwait2", 35}};
   unsigned minor = 0;
   for (const char* at = gnu_get_libc_version() + 2; *at >= '0' && *at <= '9'; ++at)
     minor = minor * 10 + static_cast<unsigned>(*at - '0');

@@ -2,6 +2,7 @@
 #include "sched/go_beside.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "os/sys.h"
 #include "sched/grant_wait.h"

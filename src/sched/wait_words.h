@@ -1,8 +1,9 @@
 // The words in memory on which a yielding thread waits, as far as is known (sched/PROTOCOL.md,
 // "Waiting in vain").
 //
-// They lie in the memory of the process, and its threads look at them under the lock of the queue in
-// which the thread is. One that was overtaken meanwhile may see those of another wait, or a part.
+// They lie in the memory of the process, and its threads look at them under the lock of the queue
+// in which the thread is. One that was overtaken meanwhile may see those of another wait, or a
+// part.
 #pragma once
 
 #include <cstdint>

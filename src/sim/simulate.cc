@@ -2,6 +2,7 @@
 #include "sim/simulate.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 

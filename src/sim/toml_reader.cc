@@ -2,6 +2,7 @@
 #include "sim/toml_reader.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <fstream>
 #include <sstream>

@@ -4,7 +4,9 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <functional>
 #include <set>
 #include <string>
 

@@ -12,7 +12,7 @@
 
 #if defined(__x86_64__)
 #define FAR_FROM_PADDING ".rept 160\nclc\n.endr\n"
-#define FUNCTION(name, body)                                                                   \
+#define FUNCTION(name, body)                                                                \
   ".p2align 4\n.globl " name "\n.type " name ",@function\n" name ":\n.cfi_startproc\n" body \
   ".cfi_endproc\n.size " name ", .-" name "\n"
 
