@@ -30,8 +30,7 @@ int mutex_wait_in_libc(pthread_mutex_t* mutex, const Call& call, int got_it = 0)
   return result;
 }
 
-// Once, before any other function here: where this libc keeps a condition variable's clock and
-// scope.
+// Once, before the process joins: where this libc keeps a condition variable's clock and scope.
 void find_condition_layout();
 int cond_wait(pthread_cond_t*, pthread_mutex_t*);
 int cond_timedwait(pthread_cond_t*, pthread_mutex_t*, const timespec*);

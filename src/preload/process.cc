@@ -105,7 +105,6 @@ void complain(const char* instance, const char* why) {
 }
 
 __attribute__((constructor(101))) void start(int, char**, char** environment) {
-  find_condition_layout();
   if (&__tsan_init || RUNNING_ON_VALGRIND) {
     if (!started_by_roost(environment)) return;
     return &__tsan_init
@@ -213,6 +212,7 @@ int exec_list(const char* first, va_list list, bool environment, Exec&& exec) {
 int start_process(const SegmentConfig& config) {
   LibcThreads libc{real::pthread_create.get(), real::pthread_mutex_clocklock.get(),
                    real::pthread_mutex_consistent.get(), real::pthread_mutex_unlock.get()};
+  find_condition_layout();
   own_page_is_wiped = os::wipe_at_fork(&own_page, sizeof own_page);
   note_own_process();
   if (int error = runtime_start(config, libc)) return error;

@@ -45,8 +45,8 @@ void look_behind_led_functions() {
     f->look_behind();
 }
 
-// Text that ends alike. Not by libc's functions: a sanitizer's runtime may have put its own there,
-// and not be ready.
+// Whether two names are the same. Not by libc's functions: a sanitizer's runtime may have put its
+// own there, and not be ready.
 static bool same(const char* a, const char* b) {
   for (; *a && *a == *b; ++a) ++b;
   return *a == *b;

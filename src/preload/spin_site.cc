@@ -387,6 +387,7 @@ bool weigh_head(const Site& looked_at, bool waits) {
   in_vain = waits ? (in_vain > kWorthOfWait ? in_vain - kWorthOfWait : 0) : in_vain + 1;
   site.in_vain.store(in_vain, std::memory_order_relaxed);
   if (in_vain > kMostInVain) {
+    DeferCancellation guard;
     site.given_up.store(true, std::memory_order_relaxed);
     spin_sites_look();
   }
