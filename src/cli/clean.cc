@@ -114,13 +114,7 @@ int clean_segment(const std::string& path) {
 }
 
 void clean_left_over_segments() {
-  for (const std::string& path : own_segments()) {
-    // Others may have put files of such names there, which to open takes as long as they like.
-    struct stat status;
-    bool own =
-        lstat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode) && status.st_uid == geteuid();
-    if (own) segment_remove_if_stale(path.c_str());
-  }
+  for (const std::string& path : own_segments()) segment_remove_if_stale(path.c_str());
 }
 
 Verb add_clean(CLI::App& app) {

@@ -5,7 +5,6 @@
 #include <cctype>
 #include <cstring>
 #include <functional>
-#include <sstream>
 
 #include "base/batch_job.h"
 #include "cli/duration.h"
@@ -71,8 +70,7 @@ void apply_list(const std::string& list, Settings& settings, bool raw) {
 // The largest of Slurm's counts for the nodes of a job, as in "72(x2),36"; 0 if there is none.
 unsigned largest_count(const std::string& counts) {
   unsigned largest = 0;
-  std::istringstream list(counts);
-  for (std::string count; std::getline(list, count, ',');)
+  for (const std::string& count : split(counts, ','))
     largest =
         std::max(largest, parse_number<unsigned>(count.substr(0, count.find('('))).value_or(0));
   return largest;

@@ -107,10 +107,7 @@ ROOST_EXPORT void omp_get_place_proc_ids(int place, int* ids) {
   unsigned count = place_cpus(static_cast<unsigned>(place), cpus);
   for (unsigned i = 0; i < count; ++i) ids[i] = cpus[i];
 }
-ROOST_EXPORT int omp_get_place_num() {
-  Placement own = placement_of(self());
-  return own.count ? static_cast<int>(own.place) : -1;
-}
+ROOST_EXPORT int omp_get_place_num() { return placement_of(self()).number(); }
 ROOST_EXPORT int omp_get_partition_num_places() {
   return static_cast<int>(placement_of(self()).count);
 }

@@ -2,7 +2,6 @@
 #include "omp/affinity.h"
 #include "omp/export.h"
 #include "omp/query.h"
-#include "ult/host.h"
 #include "ult/kernel.h"
 
 namespace roost::omp {

@@ -170,11 +170,11 @@ void read_places(Settings& set) {
   read_value("GOMP_CPU_AFFINITY", "a list of CPUs like 0 2 4-15:2", parse::is_cpu_affinity);
   read_value("KMP_AFFINITY", "a list like granularity=fine,compact,1,0", parse::is_kmp_affinity);
   const char* places = value_for_host("OMP_PLACES");
-  bool right = read_value("OMP_PLACES",
-                          "threads, cores, ll_caches, numa_domains or sockets, perhaps with a "
-                          "number in parentheses, or a list of places like {0,1},{2:4:2} with "
-                          "CPUs this process may use",
-                          define_places);
+  bool right = read_text("OMP_PLACES", places,
+                         "threads, cores, ll_caches, numa_domains or sockets, perhaps with a "
+                         "number in parentheses, or a list of places like {0,1},{2:4:2} with "
+                         "CPUs this process may use",
+                         define_places);
   if (places && !binds) set.initial.bind = Bind::yes;
   if (!right) places = parse::nearest_places(places ? places : "cores");
   if (set.initial.bind == Bind::no) {

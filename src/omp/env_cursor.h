@@ -1,6 +1,7 @@
 // Reads a variable's value from left to right, skipping white space.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 namespace roost::omp::parse {
@@ -29,6 +30,13 @@ class Cursor {
     if (in_name(*at)) return false;
     at_ = at;
     return true;
+  }
+  // The first candidate whose name is the word here; null, and nothing read, if none is.
+  template <class Named, std::size_t n>
+  const Named* one_of(const Named (&candidates)[n]) {
+    for (const Named& candidate : candidates)
+      if (name(candidate.name)) return &candidate;
+    return nullptr;
   }
   // A decimal number, perhaps with a sign. False, and nothing read, if there is none or it is too
   // large.

@@ -48,12 +48,9 @@ bool kind_of(Cursor& cursor, PlaceKind& found) {
                 {"t", PlaceKind::threads},
                 {"thread", PlaceKind::threads},
                 {"threads", PlaceKind::threads}};
-  for (const auto& candidate : kNames) {
-    if (!cursor.name(candidate.name)) continue;
-    found = candidate.kind;
-    return true;
-  }
-  return false;
+  const auto* known = cursor.one_of(kNames);
+  if (known) found = known->kind;
+  return known;
 }
 
 bool small(std::int64_t number, std::int64_t least) { return number >= least && number <= 0xffff; }

@@ -128,22 +128,20 @@ constexpr struct {
 }  // namespace
 
 const char* nearest_places(const char* text) {
-  for (const auto& candidate : kPlaceNames)
-    if (Cursor(text).name(candidate.name)) return candidate.name;
-  return "cores";
+  const auto* known = Cursor(text).one_of(kPlaceNames);
+  return known ? known->name : "cores";
 }
 
 bool places(const char* text, PlaceKind& kind, unsigned& wanted, PlaceTable& table) {
   Cursor cursor(text);
-  for (const auto& candidate : kPlaceNames) {
-    if (!cursor.name(candidate.name)) continue;
+  if (const auto* known = cursor.one_of(kPlaceNames)) {
     std::int64_t count = 0;
     if (cursor.letter('(') &&
         (!cursor.number(count) || count < 1 || count > 0xffff || !cursor.letter(')'))) {
       return false;
     }
     if (!cursor.ended()) return false;
-    kind = candidate.kind;
+    kind = known->kind;
     wanted = static_cast<unsigned>(count);
     return true;
   }

@@ -18,8 +18,7 @@ Region gomp_region(void (*function)(void*), void* data, unsigned threads, unsign
   region.function = reinterpret_cast<void*>(function);
   region.data = data;
   region.threads = threads;
-  region.bind = static_cast<Bind>(flags & 7);
-  region.hands_bind_on = true;
+  region.take_flags(flags);
   return region;
 }
 

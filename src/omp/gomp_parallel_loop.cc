@@ -37,8 +37,7 @@ Team& begin_parallel_loop(void (*function)(void*), void* data, unsigned threads,
   region.data = &combined;
   region.threads = threads;
   region.pieces = pieces_of(plan);
-  region.bind = static_cast<Bind>(flags & 7);
-  region.hands_bind_on = true;
+  region.take_flags(flags);
   Team& team = begin_region(region);
   begin_loop(team.members[0], plan);
   return team;

@@ -167,8 +167,7 @@ ROOST_EXPORT unsigned GOMP_parallel_reductions(void (*function)(void*), void* da
   region.invoke = invoke_with_reductions;
   region.function = reinterpret_cast<void*>(function);
   region.data = data;
-  region.bind = static_cast<Bind>(flags & 7);
-  region.hands_bind_on = true;
+  region.take_flags(flags);
   region.group = &group;
   parallel(region);
   return members;

@@ -135,10 +135,7 @@ Placement own_placement() {
   const Member* member = current_member();
   return member ? placement_of(*member) : Placement();
 }
-int get_place_num() {
-  Placement own = own_placement();
-  return own.count ? static_cast<int>(own.place) : -1;
-}
+int get_place_num() { return own_placement().number(); }
 int get_partition_place_nums(int room, int* places) {
   Placement own = own_placement();
   auto count = static_cast<int>(own.count);

@@ -15,6 +15,8 @@ struct Placement {
   unsigned first = 0;
   unsigned count = 0;  // of places in the partition; 0: there are no places
 
+  // As the API has it: -1 where there are no places.
+  int number() const { return count ? static_cast<int>(place) : -1; }
   friend bool operator==(const Placement&, const Placement&) = default;
 };
 

@@ -14,7 +14,27 @@ namespace roost::omp {
 namespace {
 
 constexpr unsigned kMaxCpus = 8192;
-using CpuSet = std::uint64_t[kMaxCpus / 64];
+
+struct CpuSet {
+  std::uint64_t words[kMaxCpus / 64] = {};
+
+  CpuSet& operator|=(const CpuSet& other) {
+    for (unsigned i = 0; i < kMaxCpus / 64; ++i) words[i] |= other.words[i];
+    return *this;
+  }
+  CpuSet& operator&=(const CpuSet& other) {
+    for (unsigned i = 0; i < kMaxCpus / 64; ++i) words[i] &= other.words[i];
+    return *this;
+  }
+  void remove(const CpuSet& other) {
+    for (unsigned i = 0; i < kMaxCpus / 64; ++i) words[i] &= ~other.words[i];
+  }
+  unsigned count() const {
+    unsigned count = 0;
+    for (std::uint64_t word : words) count += static_cast<unsigned>(__builtin_popcountll(word));
+    return count;
+  }
+};
 
 // Written once, before the environment counts as read.
 constinit parse::PlaceTable table;
@@ -22,10 +42,10 @@ constinit CpuSet subset = {};
 constinit unsigned subset_size = 0;  // 0: there is none
 
 bool contains(const CpuSet& set, unsigned cpu) {
-  return cpu < kMaxCpus && (set[cpu / 64] >> cpu % 64 & 1);
+  return cpu < kMaxCpus && (set.words[cpu / 64] >> cpu % 64 & 1);
 }
 void insert(void* set, unsigned cpu) {
-  if (cpu < kMaxCpus) (*static_cast<CpuSet*>(set))[cpu / 64] |= std::uint64_t{1} << cpu % 64;
+  if (cpu < kMaxCpus) static_cast<CpuSet*>(set)->words[cpu / 64] |= std::uint64_t{1} << cpu % 64;
 }
 
 bool make_room(parse::PlaceTable& places) {
@@ -61,7 +81,7 @@ bool siblings(parse::PlaceKind kind, unsigned cpu, CpuSet& set) {
       path << node << "/cpulist";
       CpuSet of_node = {};
       if (!read_cpu_list(path.c_str(), of_node) || !contains(of_node, cpu)) continue;
-      for (unsigned i = 0; i < kMaxCpus / 64; ++i) set[i] |= of_node[i];
+      set |= of_node;
       return true;
     }
     return false;
@@ -78,24 +98,22 @@ bool siblings(parse::PlaceKind kind, unsigned cpu, CpuSet& set) {
 
 // The CPUs of `among` in the unit that `cpu` is in. A machine that does not say (a container
 // without sysfs): each CPU is a unit.
-void unit_of(parse::PlaceKind kind, unsigned cpu, const CpuSet& among, CpuSet& unit) {
-  for (std::uint64_t& word : unit) word = 0;
+CpuSet unit_of(parse::PlaceKind kind, unsigned cpu, const CpuSet& among) {
+  CpuSet unit;
   if (kind != parse::PlaceKind::threads) siblings(kind, cpu, unit);
   insert(&unit, cpu);
-  for (unsigned i = 0; i < kMaxCpus / 64; ++i) unit[i] &= among[i];
+  return unit &= among;
 }
 
 // Calls each(unit) for each of the units in `among`, by their first CPUs, until it says false.
 template <class Each>
 bool for_units(parse::PlaceKind kind, const CpuSet& among, Each&& each) {
-  CpuSet left = {};
-  for (unsigned i = 0; i < kMaxCpus / 64; ++i) left[i] = among[i];
+  CpuSet left = among;
   for (unsigned cpu = 0; cpu < kMaxCpus; ++cpu) {
     if (!contains(left, cpu)) continue;
-    CpuSet unit;
-    unit_of(kind, cpu, left, unit);
+    CpuSet unit = unit_of(kind, cpu, left);
     if (!each(unit)) return false;
-    for (unsigned i = 0; i < kMaxCpus / 64; ++i) left[i] &= ~unit[i];
+    left.remove(unit);
   }
   return true;
 }
@@ -121,13 +139,13 @@ bool keep_layer(const parse::SubsetLayer& layer, parse::PlaceKind within, CpuSet
     for_units(layer.kind, around, [&](const CpuSet& unit) {
       bool wanted = index >= layer.offset && (!layer.count || index - layer.offset < layer.count);
       ++index;
-      for (unsigned i = 0; wanted && i < kMaxCpus / 64; ++i) kept[i] |= unit[i];
+      if (wanted) kept |= unit;
       return true;
     });
     return index >= layer.offset + (layer.count ? layer.count : 1);
   };
   bool enough = within == parse::PlaceKind::listed ? keep(set) : for_units(within, set, keep);
-  for (unsigned i = 0; i < kMaxCpus / 64; ++i) set[i] = kept[i];
+  set = kept;
   return enough;
 }
 
@@ -149,7 +167,7 @@ void keep_usable(const CpuSet& usable) {
 unsigned usable_cpus(void (*add)(void* argument, unsigned cpu), void* argument) {
   CpuSet mask = {};
   ult::kernel::KeepErrno keep;
-  long bytes = syscall(SYS_sched_getaffinity, 0, sizeof mask, mask);
+  long bytes = syscall(SYS_sched_getaffinity, 0, sizeof mask, &mask);
   unsigned count = 0;
   for (unsigned cpu = 0; bytes > 0 && cpu < kMaxCpus; ++cpu) {
     if (!contains(mask, cpu) || (subset_size && !contains(subset, cpu))) continue;
@@ -175,12 +193,8 @@ bool define_hw_subset(const char* text) {
     if (!keep_layer(layer, wanted.absolute ? parse::PlaceKind::listed : within, set)) return false;
     within = layer.kind;
   }
-  unsigned size = 0;
-  for (unsigned i = 0; i < kMaxCpus / 64; ++i) {
-    subset[i] = set[i];
-    size += static_cast<unsigned>(__builtin_popcountll(set[i]));
-  }
-  subset_size = size;
+  subset = set;
+  subset_size = set.count();
   return true;
 }
 

@@ -70,6 +70,12 @@ struct Region {
   bool hands_bind_on = false;             // to the control variable of its members (gcc)
   TaskGroup* group = nullptr;             // members begin in it (reductions with the task modifier)
   const League* league = nullptr;         // it is an initial task, and no region of the program's
+
+  // Of GCC's calls: they say the clause.
+  void take_flags(unsigned flags) {
+    bind = static_cast<Bind>(flags & 7);
+    hands_bind_on = true;
+  }
 };
 
 struct Team : ult::Batch {

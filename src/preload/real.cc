@@ -52,16 +52,21 @@ static bool same(const char* a, const char* b) {
   return *a == *b;
 }
 
+// The running glibc is 2.this.
+static unsigned libc_minor() {
+  unsigned minor = 0;
+  for (const char* at = gnu_get_libc_version() + 2; *at >= '0' && *at <= '9'; ++at)
+    minor = minor * 10 + static_cast<unsigned>(*at - '0');
+  return minor;
+}
+
 // Those that the oldest libc we serve does not have: the linker would ask malloc for its error.
-static bool is_newer_than_libc(const char* name) {
+static bool is_newer_than(unsigned minor, const char* name) {
   constexpr struct {
     const char* name;
     unsigned since;  // glibc 2.*
   } kYounger[] = {
       {"pthread_attr_getsigmask_np", 32}, {"_Fork", 34}, {"execveat", 34}, {"epoll_pwait2", 35}};
-  unsigned minor = 0;
-  for (const char* at = gnu_get_libc_version() + 2; *at >= '0' && *at <= '9'; ++at)
-    minor = minor * 10 + static_cast<unsigned>(*at - '0');
   for (const auto& function : kYounger)
     if (minor < function.since && same(name, function.name)) return true;
   return false;
@@ -69,8 +74,9 @@ static bool is_newer_than_libc(const char* name) {
 
 static void resolve_all(LibcFunction* begin, LibcFunction* end, std::atomic<bool>& done) {
   if (done.load(std::memory_order_relaxed)) return;
+  unsigned minor = libc_minor();
   for (LibcFunction* f = begin; f != end; ++f)
-    if (!is_newer_than_libc(f->name())) f->resolve(true);
+    if (!is_newer_than(minor, f->name())) f->resolve(true);
   done.store(true, std::memory_order_relaxed);
 }
 

@@ -179,10 +179,9 @@ Party RuntimeOs::self() {
 ProcessIndex RuntimeOs::process() { return roost::process; }
 
 bool RuntimeOs::waits_in_vain(const ThreadRecord<RealWorld>& record, Nanoseconds waited) {
-  const auto* words = reinterpret_cast<const WaitWords*>(record.wait_words);
-  if (!words) return false;  // the caller was overtaken, and the thread has gone on since
-  const WaitWords& wait = *words;
-  return waited < wait.patience && all_unchanged(wait, os::has_value);
+  // Null: the caller was overtaken, and the thread has gone on since.
+  const auto* wait = reinterpret_cast<const WaitWords*>(record.wait_words);
+  return wait && waited < wait->patience && all_unchanged(*wait, os::has_value);
 }
 
 constinit std::atomic<const std::atomic<std::uint64_t>*> queued_hint{&nothing_queued};

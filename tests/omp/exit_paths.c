@@ -5,16 +5,6 @@
 
 #include "expect.h"
 
-static int members_at(int size) {
-  int members = 0;
-#pragma omp parallel num_threads(size)
-  {
-    add(&members, 1);
-#pragma omp barrier
-  }
-  return members;
-}
-
 static void at_exit(void) {
   if (members_at(3) != 3) _exit(9);
 }

@@ -39,6 +39,17 @@ static inline int add(int* counter, int value) {
 }
 static inline int look(int* counter) { return __atomic_load_n(counter, __ATOMIC_RELAXED); }
 
+// How many members a region that asks for `size` has; they meet.
+static inline int members_at(int size) {
+  int members = 0;
+#pragma omp parallel num_threads(size)
+  {
+    add(&members, 1);
+#pragma omp barrier
+  }
+  return members;
+}
+
 // Resident memory of the process in KiB.
 static inline long resident_kib(void) {
   FILE* file = fopen("/proc/self/statm", "r");

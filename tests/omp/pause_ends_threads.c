@@ -25,19 +25,9 @@ static int threads(void) {
   return count;
 }
 
-static int members(int wanted) {
-  int count = 0;
-#pragma omp parallel num_threads(wanted)
-  {
-    add(&count, 1);
-#pragma omp barrier
-  }
-  return count;
-}
-
 static void* others(void* unused) {
   while (!look(&stop)) {
-    EXPECT_EQ(members(3), 3);
+    EXPECT_EQ(members_at(3), 3);
     add(&regions, 1);
   }
   return unused;
@@ -56,7 +46,7 @@ int main(void) {
   pthread_t other;
   if (pthread_create(&other, NULL, others, NULL) != 0) return 1;
   for (int i = 0; i < kRounds; ++i) {
-    EXPECT_EQ(members(2 + i % 7), 2 + i % 7);
+    EXPECT_EQ(members_at(2 + i % 7), 2 + i % 7);
     EXPECT_EQ(omp_pause_resource_all(i % 2 ? omp_pause_hard : omp_pause_soft), 0);
     if (i % 16 == 0) sched_yield();
   }
