@@ -117,8 +117,7 @@ void help(Team& team, unsigned number) {
   ult::here.local = &member;
   const ult::Batch* inside = ult::set_inside(&team);
   // While it is a helper, the region does not end: others of the carrier go on after it has left.
-  while (run_task(member) && !ult::ready_are_due(*ult::here.carrier)) {
-  }
+  while (run_task(member) && !ult::ready_are_due(*ult::here.carrier)) ult::step(*ult::here.carrier);
   ult::set_inside(inside);
   ult::here.local = nullptr;
   team.free_helper.store(number + 1, std::memory_order_release);
@@ -303,9 +302,8 @@ void run_in_place(Team& team, unsigned number) {
 // find parts to begin: who has none cannot help with tasks. Who waits in the region for such a part
 // begins it himself.
 void run_tasks_at_first(Team& team, Member& master) {
-  while (team.pieces.load(std::memory_order_relaxed) && run_task(master)) {
-    ult::let_ready_run_at_times();
-  }
+  ult::Pieces tasks;
+  while (team.pieces.load(std::memory_order_relaxed) && run_task(master)) tasks.pass(&team);
 }
 
 }  // namespace

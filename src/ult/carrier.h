@@ -260,6 +260,10 @@ bool has_other_work(Carrier& carrier, const Batch* under);
 // this wait or for one around it; with `pieces`, or until `under` has pieces of work for it.
 void suspend(const Batch* under, bool pieces);
 
+// For the watch: the carrier has gone from one thing to the next.
+inline void step(Carrier& carrier) {
+  carrier.steps.store(carrier.steps.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+}
 // Whether strands of the carrier are ready, as far as can be seen: to others than its own thread a
 // hint.
 inline bool has_ready(const Carrier& carrier) {
@@ -274,6 +278,25 @@ inline void let_ready_run_at_times() {
   if (has_ready(*here.carrier)) let_ready_run_if_due(*here.carrier);
 }
 
+// Between the pieces of work of one strand, which are the program's own code in this library's name
+// (tasks) and may go on for as long as the region does.
+class Pieces {
+ public:
+  // After a piece: the watch is told, ready strands go on at times, and seldom a call of `under`
+  // that nobody has begun: what the pieces are may be up to it (ult/PROTOCOL.md).
+  void pass(const Batch* under) {
+    Carrier& own = *here.carrier;
+    step(own);
+    if (has_ready(own)) let_ready_run_if_due(own);
+    if (under && under->tickets.left()) begin_call_if_due(own, *under);
+  }
+
+ private:
+  void begin_call_if_due(Carrier& own, const Batch& under);
+
+  std::uint64_t since_ = 0;  // the first one, or the last call, in ticks
+};
+
 // What a waiting strand may do meanwhile.
 struct Meanwhile {
   const Batch* under = nullptr;  // begins calls that descend from it; null: none
@@ -285,12 +308,13 @@ struct Meanwhile {
 template <class Ready, class Work>
 void wait_until(WaitList& list, Meanwhile meanwhile, Ready&& ready, Work&& work) {
   Patience patience;
+  Pieces pieces;
   Waiter waiter;
   for (;;) {
     if (ready()) break;
     if (work()) {
       patience.renew();
-      let_ready_run_at_times();
+      pieces.pass(meanwhile.under);
       continue;
     }
     if (!has_other_work(*here.carrier, meanwhile.under) && patience.wait()) continue;

@@ -246,6 +246,18 @@ void begin_on_fresh_strand(Carrier& carrier, const Call& call, const Batch* unde
   switch_to(carrier, strand);
 }
 
+void Pieces::begin_call_if_due(Carrier& own, const Batch& under) {
+  constexpr std::uint64_t kEvery = 100'000'000;  // ticks: 20 to 100 ms
+  std::uint64_t now = ticks();
+  if (!since_) since_ = now;
+  if (now - since_ < kEvery) return;
+  since_ = now;
+  Call call;
+  if (!take_of(const_cast<Batch&>(under), &under, call)) return;
+  queue_self(own);
+  begin_on_fresh_strand(own, call, &under);
+}
+
 void suspend(const Batch* under, bool pieces) {
   Carrier& carrier = *here.carrier;
   Strand* self = carrier.current;

@@ -29,10 +29,6 @@ bool let_ready_run(Carrier& carrier);
 void switch_to(Carrier& carrier, Strand* to);
 // Shows Roost and the watch what the running strand is.
 void show_running(Carrier& carrier);
-// For the watch: the carrier has gone from one thing to the next.
-inline void step(Carrier& carrier) {
-  carrier.steps.store(carrier.steps.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
-}
 
 // ---- Calls --------------------------------------------------------------------------------------
 
