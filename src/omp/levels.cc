@@ -60,6 +60,7 @@ struct Remembered {
   // Polling and blocking ones, which may have waited but once: how many regions from now one is
   // tried as for the first time, and how many it was.
   std::atomic<std::uint32_t> retry_in, patience;
+  std::atomic<bool> computes;
 };
 constinit Remembered remembered[64] = {};
 Remembered& place_of(const void* function) {
@@ -67,12 +68,18 @@ Remembered& place_of(const void* function) {
   return remembered[(bits * 0x9e3779b97f4a7c15u) >> 58];
 }
 
+bool is_remembered(const void* function) {
+  return place_of(function).function.load(std::memory_order_relaxed) == function;
+}
+
 constexpr std::uint32_t kFirstRetry = 1024, kLastRetry = 1 << 20;  // regions
 
 void remember(const void* function, Waiting waiting) {
   Remembered& place = place_of(function);
-  if (place.function.load(std::memory_order_relaxed) != function)
-    place.patience.store(0, std::memory_order_relaxed);  // the older one's
+  if (!is_remembered(function)) {
+    place.patience.store(0, std::memory_order_relaxed);
+    place.computes.store(false, std::memory_order_relaxed);
+  }
   if (waiting >= Waiting::polling) {
     std::uint32_t before = place.patience.load(std::memory_order_relaxed);
     std::uint32_t patience = !before ? kFirstRetry : before < kLastRetry ? 2 * before : before;
@@ -99,12 +106,18 @@ void learn_waiting(const Team& team) {
   } else if (spins && before != Waiting::polling) {
     remember(function, Waiting::spinning);
   }
+  if (team.computes.load(std::memory_order_relaxed) && is_remembered(function))
+    place_of(function).computes.store(true, std::memory_order_relaxed);
+}
+
+bool computes_for_long(const void* function) {
+  return is_remembered(function) && place_of(function).computes.load(std::memory_order_relaxed) &&
+         how_waiting(function) == Waiting::calm;
 }
 
 Waiting how_waiting(const void* function) {
-  Remembered& place = place_of(function);
-  bool known = place.function.load(std::memory_order_relaxed) == function;
-  return known ? place.waiting.load(std::memory_order_relaxed) : Waiting::unseen;
+  return is_remembered(function) ? place_of(function).waiting.load(std::memory_order_relaxed)
+                                 : Waiting::unseen;
 }
 
 Waiting waiting_to_expect(const void* function) {

@@ -29,5 +29,8 @@ Waiting how_waiting(const void* function);
 // blocking: what its members waited for may have been there only at first (libraries load and
 // allocate), and OS threads are dear. So `spinning` for one that polls.
 Waiting waiting_to_expect(const void* function);
+// Whether its members compute for long and do not wait for members that have not begun; learned,
+// too.
+bool computes_for_long(const void* function);
 
 }  // namespace roost::omp

@@ -448,6 +448,7 @@ Team& begin_region(const Region& region) {
       team.share_among(size, team.n_sent + 1);
       team.tickets.open(team.n_sent + 1, size);
       team.forget_waits();
+      team.computes.store(computes_for_long(region.function), std::memory_order_relaxed);
       if (waiting != Waiting::spinning) {
         ult::show(carrier, team);
         ult::call_for_help(team);

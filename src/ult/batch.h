@@ -31,9 +31,9 @@ class Tickets {
 
   // By the owner, once all tickets of the last round are taken: calls `next` to n - 1.
   void open(unsigned next, unsigned n) {
-    Word round = (word_.load(std::memory_order_relaxed) >> 32) + 1;
+    Word next_round = round(word_.load(std::memory_order_relaxed)) + 1;
     // [batch-1] release: whoever takes a ticket sees what the batch is.
-    word_.store(round << 32 | Word{next} << 16 | n, std::memory_order_release);
+    word_.store(next_round << 32 | Word{next} << 16 | n, std::memory_order_release);
   }
 
   // By the owner: one call more. What it needs is written before, as for open().
@@ -42,6 +42,7 @@ class Tickets {
   Word look() const { return word_.load(std::memory_order_acquire); }  // [batch-1]
   static bool left(Word word) { return (word >> 16 & 0xffff) < (word & 0xffff); }
   bool left() const { return left(word_.load(std::memory_order_relaxed)); }
+  static Word round(Word word) { return word >> 32; }
   static unsigned next(Word word) { return static_cast<unsigned>(word >> 16 & 0xffff); }
 
   // Takes the next call if the tickets still are as seen.
@@ -85,6 +86,8 @@ struct Batch {
   // Whether one of its calls kept its carrier for so long that others had to be told of those that
   // nobody had begun.
   mutable std::atomic<bool> kept{false};
+  // Whether its calls are known to compute for long: one went on though others had not begun.
+  mutable std::atomic<bool> computes{false};
   // How long its calls have paused in libc, to look at something again after it perhaps, in ns.
   mutable std::atomic<Nanoseconds> polled{0};
   // Wakes those that wait in calls of the batch, to do that work. Called when pieces are left and
@@ -101,6 +104,7 @@ struct Batch {
     spins.store(false, std::memory_order_relaxed);
     blocks.store(false, std::memory_order_relaxed);
     kept.store(false, std::memory_order_relaxed);
+    computes.store(false, std::memory_order_relaxed);
     polled.store(0, std::memory_order_relaxed);
   }
 

@@ -15,7 +15,8 @@ constexpr Nanoseconds kSoon = 250'000;          // after a request, seldom the l
 constexpr unsigned kSoonTicks = 8;              // so often
 constexpr unsigned kQuietTicks = 50;            // without light strands before it sleeps
 constexpr Nanoseconds kSuspicious = 1'000'000;  // CPU time a strand has used at a stretch: asked
-constexpr Nanoseconds kHopeless = 8'000'000;    // and where asking has not helped
+constexpr Nanoseconds kHopeless = 8'000'000;    // and where asking has not helped,
+constexpr Nanoseconds kComputes = 256'000'000;  // and where it is known to compute
 constexpr Nanoseconds kAsleep = 20'000'000;     // time a thread sleeps inside a batch,
 constexpr unsigned kAsleepLooks = 5;            // at so many looks in a row
 constexpr Nanoseconds kRarest = 64'000'000;     // CPU time between requests
@@ -33,10 +34,24 @@ struct Seen {
   Nanoseconds at;
   Nanoseconds last_used;  // at the last look, and since when it was that
   Nanoseconds still_since;
-  Nanoseconds ask_at;     // CPU time to be spent before it is asked again
-  unsigned asleep_looks;  // how many in a row have found it asleep
+  Nanoseconds ask_at;              // CPU time to be spent before it is asked again
+  unsigned asleep_looks;           // how many in a row have found it asleep
+  const Batch* told;               // whose calls others were told of because of it, and
+  Tickets<RealWorld>::Word round;  // in which round; null: none
 };
 Seen seen[kMaxWatched];
+
+Seen first_sight(std::uint32_t steps, Nanoseconds used, Nanoseconds now) {
+  return {steps, used, now, used, now, kSuspicious, 0, nullptr, 0};
+}
+
+// Others were told of calls for nothing if it has gone on and some are left.
+void learn_from_going_on(const Seen& it) {
+  if (!it.told) return;
+  auto tickets = it.told->tickets.look();
+  if (Tickets<RealWorld>::left(tickets) && Tickets<RealWorld>::round(tickets) == it.round)
+    it.told->computes.store(true, std::memory_order_relaxed);
+}
 
 // The batch, or one of those around it, that has calls which nobody has begun; null if there is
 // none.
@@ -125,7 +140,10 @@ Found look() {
     Seen& it = seen[i];
     std::uint32_t steps = carrier.steps.load(std::memory_order_relaxed);
     Nanoseconds used = kernel::cpu_time(tid_of(carrier));
-    if (steps != it.steps || used < it.used) it = {steps, used, now, used, now, kSuspicious, 0};
+    if (steps != it.steps || used < it.used) {
+      learn_from_going_on(it);
+      it = first_sight(steps, used, now);
+    }
     if (used != it.last_used) {
       it.last_used = used;
       it.still_since = now;
@@ -143,17 +161,20 @@ Found look() {
       if (spent < kHopeless || keeps_others(carrier, *inside) || with_open_calls(inside))
         host::suspect_sharing(carrier.thread.load(std::memory_order_relaxed));
     }
-    if (spent >= kSuspicious && spent < kHopeless) continue;
     const Batch* open = with_open_calls(inside);
     if (!open) continue;
     // Computing for long, or spinning where asking has not helped: that looks the same.
-    bool busy = spent >= kHopeless;
+    bool busy = spent >= (open->computes.load(std::memory_order_relaxed) ? kComputes : kHopeless);
+    if (spent >= kSuspicious && !busy) continue;
     if (!busy && !sleeps_long(carrier, it, now)) continue;
     if (!busy) inside->blocks.store(true, std::memory_order_relaxed);
     open->kept.store(true, std::memory_order_relaxed);
     show_overdue(carrier, open);
     wake_or_add_worker();
-    it = {steps, used, now, used, now, kSuspicious, 0};
+    it = first_sight(steps, used, now);
+    if (!busy) continue;
+    it.told = open;
+    it.round = Tickets<RealWorld>::round(open->tickets.look());
   }
   return found;
 }

@@ -1,12 +1,26 @@
 // For tests of which OS threads a region's members run on.
 #pragma once
 
+#include <stdio.h>
+#include <stdlib.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 static inline void compute_for(double seconds) {
   double end = omp_get_wtime() + seconds;
   while (omp_get_wtime() < end) continue;
+}
+
+// OS threads of this process, whatever they are for.
+static inline int os_threads(void) {
+  FILE* file = fopen("/proc/self/status", "r");
+  char line[256];
+  int count = 0;
+  if (!file) abort();
+  while (fgets(line, sizeof line, file))
+    if (sscanf(line, "Threads: %d", &count) == 1) break;
+  fclose(file);
+  return count;
 }
 
 // How many OS threads a region has whose members, `size` of them, each call `part`.

@@ -16,26 +16,14 @@ static void tasks(void) {
   }
 }
 
-// Threads of this process, whatever they are for.
-static int threads(void) {
-  FILE* file = fopen("/proc/self/status", "r");
-  char line[256];
-  int count = 0;
-  if (!file) abort();
-  while (fgets(line, sizeof line, file))
-    if (sscanf(line, "Threads: %d", &count) == 1) break;
-  fclose(file);
-  return count;
-}
-
 static void nothing(void) {}
 
 int main(void) {
   int cores = omp_get_num_procs(), size = 8 * cores;
   os_threads_of(nothing, size);
-  int before = threads();
+  int before = os_threads();
   os_threads_of(tasks, size);
   // Before, each of the cores' threads got another one for each 8 ms.
-  EXPECT(threads() <= before + cores);
+  EXPECT(os_threads() <= before + cores);
   return verdict();
 }
