@@ -42,6 +42,10 @@ void begin_member(Member& member) {
 
 // Work for who waits at the end of the region or in a barrier.
 ult::Meanwhile tasks_of(Team& team) { return {.under = &team, .pieces = true}; }
+// In a barrier, which waits for the workers that were called in any case.
+ult::Meanwhile until_all_come(Team& team) {
+  return {.under = &team, .pieces = true, .shares = true};
+}
 
 void wake_for_tasks(const ult::Batch* batch) {
   // Both lists: waiting in a barrier, and at the end.
@@ -574,7 +578,7 @@ bool team_barrier(Member& member, ompt::Sync kind) {
     auto released = [&] {
       return barrier.epoch.load(std::memory_order_acquire) != epoch || cancelled();
     };
-    ult::wait_until(barrier.gates.gate_of(carrier, light), tasks_of(team), released, work);
+    ult::wait_until(barrier.gates.gate_of(carrier, light), until_all_come(team), released, work);
     if (light) barrier.gates.leave(carrier, epoch + 1);
   }
   if (team.light.load(std::memory_order_relaxed)) let_master_leave_first(team, member, epoch);

@@ -1,5 +1,6 @@
 // Calls that nobody has begun: whose they are, and which of them a carrier takes.
 #include "ult/carriers.h"
+#include "ult/kernel.h"
 #include "ult/strands.h"
 
 namespace roost::ult {
@@ -66,6 +67,18 @@ bool any_call(const Batch* under) {
   for (unsigned i = 0; i < n; ++i)
     if (anything_open(*carrier_at(i), under)) return true;
   return false;
+}
+
+bool leaves_rest(Carrier& own, const Batch& batch, Nanoseconds at_most) {
+  unsigned share = batch.share.load(std::memory_order_relaxed);
+  if (!share || !batch.tickets.left()) return false;
+  if (own.live + 1 < share) {
+    own.left_rest_ns = 0;
+    return false;
+  }
+  Nanoseconds now = kernel::now();
+  if (!own.left_rest_ns) own.left_rest_ns = now;
+  return now - own.left_rest_ns < at_most;
 }
 
 bool has_other_work(Carrier& carrier, const Batch* under) {

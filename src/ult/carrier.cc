@@ -13,6 +13,7 @@ constinit thread_local Here here;
 const Batch kAnything;
 constexpr Nanoseconds kStandardPatience = 200'000;
 constinit std::atomic<Nanoseconds> patience_limit{kStandardPatience};
+constinit std::atomic<Nanoseconds> roused_at{0};
 constinit std::atomic<unsigned> active_carriers{0};
 
 void count_in(Carrier& carrier) {
@@ -51,6 +52,8 @@ constinit Crowding crowding;
 
 bool Patience::wait() {
   constexpr unsigned kLookEvery = 16;  // pauses between looks at others: about 0.4 us
+  constexpr unsigned kYieldEvery = 8 * kLookEvery;
+  constexpr Nanoseconds kSpread = 1'000'000;  // in which the kernel puts threads on CPUs apart
   Nanoseconds limit = patience_limit.load(std::memory_order_relaxed);
   if (!limit) return false;
   cpu_pause();
@@ -74,6 +77,11 @@ bool Patience::wait() {
   if (limit == kStandardPatience && !host::with_roost() && crowding.look(now, last_look_))
     limit = kShortPatience;
   last_look_ = now;
+  // Who was woken may stand behind us on this CPU, or we behind him: some kernels pack threads.
+  if (tries_ % kYieldEvery == 0 && now - roused_at.load(std::memory_order_relaxed) < kSpread) {
+    kernel::yield();
+    last_look_ = kernel::now();
+  }
   return now - began_ < limit;
 }
 

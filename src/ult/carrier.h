@@ -252,13 +252,24 @@ class Patience {
 };
 // How long, in ns; 0: not at all.
 extern constinit std::atomic<Nanoseconds> patience_limit;
+// When the kernel was last asked to wake a carrier's thread.
+extern constinit std::atomic<Nanoseconds> roused_at;
 
 // Whether this carrier has anything to do but poll: woken strands, or calls under `under`. Looks at
 // one other carrier each time.
 bool has_other_work(Carrier& carrier, const Batch* under);
+// What a waiting strand may do meanwhile.
+struct Meanwhile {
+  const Batch* under = nullptr;  // begins calls that descend from it; null: none
+  bool pieces = false;           // has work() look again whenever `under` has pieces
+  // Leaves calls of `under` beyond the carrier's share to others at first, if these are on their
+  // way: for waits that end only once those have come.
+  bool shares = false;
+};
+
 // Suspends the caller's strand, which is in a list, and does other things until it is woken, for
-// this wait or for one around it; with `pieces`, or until `under` has pieces of work for it.
-void suspend(const Batch* under, bool pieces);
+// this wait or for one around it; with `pieces`, or until there are any.
+void suspend(const Meanwhile& meanwhile);
 
 // For the watch: the carrier has gone from one thing to the next.
 inline void step(Carrier& carrier) {
@@ -297,12 +308,6 @@ class Pieces {
   std::uint64_t since_ = 0;  // the first one, or the last call, in ticks
 };
 
-// What a waiting strand may do meanwhile.
-struct Meanwhile {
-  const Batch* under = nullptr;  // begins calls that descend from it; null: none
-  bool pieces = false;           // has work() look again whenever `under` has pieces
-};
-
 // Waits until ready() holds. Who makes it hold wakes `list` afterwards. work() does a piece of work
 // and says whether there was one; with `pieces`, it must find one whenever there are any.
 template <class Ready, class Work>
@@ -323,12 +328,12 @@ void wait_until(WaitList& list, Meanwhile meanwhile, Ready&& ready, Work&& work)
       list.push(waiter);
       continue;  // looks once more at both [wait-1]
     }
-    suspend(meanwhile.under, meanwhile.pieces);
+    suspend(meanwhile);
   }
   // The record must be out of the list before it ceases to exist: whoever takes it out wakes us.
   while (waiter.is_listed()) {
     list.wake_all();
-    if (waiter.is_listed()) suspend(nullptr, false);
+    if (waiter.is_listed()) suspend({});
   }
 }
 template <class Ready>

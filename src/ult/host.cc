@@ -74,7 +74,9 @@ void wake(Sleeper& sleeper) {
   // Not by the carrier itself: it may have to wait for a core, which others should not spin on.
   if (ended == kAsleepFromWork) active_carriers.fetch_add(1, std::memory_order_relaxed);
   std::uint32_t thread = sleeper.thread.load(std::memory_order_seq_cst);  // [sleep-2]
-  if (!thread || roost_unblock(thread) != 0) kernel::futex_wake_one(&sleeper.word.asleep);
+  if (thread && roost_unblock(thread) == 0) return;
+  kernel::futex_wake_one(&sleeper.word.asleep);
+  roused_at.store(kernel::now(), std::memory_order_relaxed);
 }
 
 extern "C" {

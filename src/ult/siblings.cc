@@ -1,7 +1,6 @@
 // What a strand does for its siblings while it waits in a call that is not this library's: in a
 // loop of the program, or in libc.
 #include "base/ticks.h"
-#include "ult/kernel.h"
 #include "ult/overflow.h"
 #include "ult/spinners.h"
 #include "ult/strands.h"
@@ -24,21 +23,6 @@ bool begin_around(Carrier& own, Find&& find) {
   return false;
 }
 
-// Whether this carrier has begun its share of the batch and leaves the rest to others, who take
-// theirs as soon as they wait; for a while only, as they may have no core.
-bool leaves_rest(Carrier& own, const Batch& batch) {
-  constexpr Nanoseconds kAWhile = 100'000;
-  unsigned share = batch.share.load(std::memory_order_relaxed);
-  if (!share || !batch.tickets.left()) return false;
-  if (own.live + 1 < share) {
-    own.left_rest_ns = 0;
-    return false;
-  }
-  Nanoseconds now = kernel::now();
-  if (!own.left_rest_ns) own.left_rest_ns = now;
-  return now - own.left_rest_ns < kAWhile;
-}
-
 bool begin_call_around(Carrier& own) {
   return begin_around(
       own, [&own](const Batch* batch, Call& call) { return find_call(own, batch, call); });
@@ -46,8 +30,9 @@ bool begin_call_around(Carrier& own) {
 
 // Only by who looks again soon: one that sleeps may wait for a call that nobody else can begin.
 bool begin_share_around(Carrier& own) {
+  constexpr Nanoseconds kAWhile = 100'000;
   return begin_around(own, [&own](const Batch* batch, Call& call) {
-    return !leaves_rest(own, *batch) && find_call(own, batch, call);
+    return !leaves_rest(own, *batch, kAWhile) && find_call(own, batch, call);
   });
 }
 

@@ -258,7 +258,9 @@ void Pieces::begin_call_if_due(Carrier& own, const Batch& under) {
   begin_on_fresh_strand(own, call, &under);
 }
 
-void suspend(const Batch* under, bool pieces) {
+void suspend(const Meanwhile& meanwhile) {
+  constexpr Nanoseconds kAWhile = 2'000'000;  // a thread that sleeps comes in 0.1 to 1 ms
+  const Batch* under = meanwhile.under;
   Carrier& carrier = *here.carrier;
   Strand* self = carrier.current;
   Patience patience;
@@ -266,8 +268,10 @@ void suspend(const Batch* under, bool pieces) {
     Call call;
     // Calls and pieces of the batch that is waited for come first: once this strand is suspended,
     // its carrier may have only strands that may not begin them, and so may all others.
-    if (pieces && under->pieces.load(std::memory_order_relaxed)) return;
-    if (under && under != &kAnything && take_of(*const_cast<Batch*>(under), under, call)) {
+    if (meanwhile.pieces && under->pieces.load(std::memory_order_relaxed)) return;
+    bool leaves = meanwhile.shares && leaves_rest(carrier, *under, kAWhile);
+    if (!leaves && under && under != &kAnything &&
+        take_of(*const_cast<Batch*>(under), under, call)) {
       begin_on_fresh_strand(carrier, call, under);
       return;
     }
@@ -275,11 +279,11 @@ void suspend(const Batch* under, bool pieces) {
       if (woken != self) switch_to(carrier, woken);
       return;  // either way this strand was taken from the ready ones
     }
-    if (find_call(carrier, under, call)) {
+    if (!leaves && find_call(carrier, under, call)) {
       begin_on_fresh_strand(carrier, call, under);
       return;
     }
-    idle(carrier, under, pieces, patience);
+    idle(carrier, under, meanwhile.pieces, patience);
   }
 }
 

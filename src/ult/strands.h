@@ -42,6 +42,9 @@ bool take_of(Batch& batch, const Batch* under, Call& call);
 // A call to begin: of this carrier's batches, or of another's. Looks at a few others at each try,
 // going round.
 bool find_call(Carrier& carrier, const Batch* under, Call& call);
+// Whether this carrier has begun its share of the batch and leaves the rest to others, who take
+// theirs as soon as they wait; for a while only, as they may have no core.
+bool leaves_rest(Carrier& own, const Batch& batch, Nanoseconds at_most);
 // Whether the next carrier in turn has a call to begin.
 bool something_elsewhere(Carrier& carrier, const Batch* under);
 // Whether anybody has a call to begin; looks at all, before a sleep.
