@@ -265,6 +265,27 @@ static double wide_parallel(long count, int size, int b) {
   return 0.0 * b;
 }
 
+static double unit_ns;  // of a delay()
+
+// A region after a pause in which threads fall asleep, with barriers and as much work between them
+// as a small loop has.
+static double after_pause(long count, int size, int barriers) {
+  enum { WORK = 100 };
+  const struct timespec pause = {0, 1000000};
+  double paused = 0;
+  for (long i = 0; i < count; ++i) {
+    double start = now();
+    nanosleep(&pause, NULL);
+    paused += now() - start;
+#pragma omp parallel num_threads(size ? size : members)
+    for (int j = 0; j < barriers; ++j) {
+      for (int k = 0; k < WORK; ++k) delay();
+#pragma omp barrier
+    }
+  }
+  return paused / unit_ns;
+}
+
 static const struct construct {
   const char* name;
   double (*run)(long count, int a, int b);
@@ -298,6 +319,8 @@ static const struct construct {
     {"barrier-8", wide_barrier, 8, 0},
     {"barrier-16", wide_barrier, 16, 0},
     {"barrier-64", wide_barrier, 64, 0},
+    {"paused", after_pause, 0, 1},
+    {"paused-64", after_pause, 64, 20},
     {"nested-2x2", nested, 2, 2},
     {"nested-4x4", nested, 4, 4},
     {"nested-8x8", nested, 8, 8},
@@ -335,7 +358,7 @@ static double delay_ns(void) {
   return best;
 }
 
-static void measure(const struct construct* what, double unit_ns, double seconds) {
+static void measure(const struct construct* what, double seconds) {
   long count = calibrate(what);
   double samples[SAMPLES];
   int taken = 0;
@@ -367,14 +390,14 @@ int main(int argc, char** argv) {
   omp_set_max_active_levels(4);
   omp_init_lock(&lock);
   members = omp_get_max_threads();
-  double unit = delay_ns();
+  unit_ns = delay_ns();
   for (int i = 0; i < CONSTRUCTS; ++i)
-    if (first == argc) measure(&constructs[i], unit, seconds);
+    if (first == argc) measure(&constructs[i], seconds);
   for (int i = first; i < argc; ++i) {
     int found = 0;
     for (int j = 0; j < CONSTRUCTS; ++j) {
       if (strcmp(argv[i], constructs[j].name) != 0) continue;
-      measure(&constructs[j], unit, seconds);
+      measure(&constructs[j], seconds);
       found = 1;
     }
     if (!found) {
