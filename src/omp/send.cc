@@ -12,6 +12,7 @@ template <typename Over>
 bool send_until(ult::Batch& batch, unsigned worker, unsigned call, Over over) {
   constexpr unsigned kLookEvery = 64;
   for (unsigned tries = 1; !ult::send(worker, batch, call, true); ++tries) {
+    if (worker >= ult::workers_count()) return false;  // dismissed
     cpu_pause();
     if (tries % kLookEvery != 0) continue;
     ult::host::yield();
@@ -114,7 +115,7 @@ void send_to_own_threads(Team& team) {
   for (unsigned number = 1; number < team.size; ++number) {
     unsigned own = team.own[number - 1];
     // It may have been dismissed since.
-    if (own && (ult::ensure_workers(own) < own || !send_patiently(team, own - 1, number))) {
+    if (own && !send_patiently(team, own - 1, number)) {
       ult::unclaim(own - 1);
       own = team.own[number - 1] = 0;
     }

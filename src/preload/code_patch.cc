@@ -36,6 +36,12 @@ bool code_patch_start() {
                          0) == 0;
 }
 
+bool is_writable_code(std::uint64_t address) {
+  constexpr int kPopulateWrite = 23;  // MADV_POPULATE_WRITE, since Linux 5.14
+  return os::raw_syscall(SYS_madvise, static_cast<long>(address & ~(kPage - 1)), kPage,
+                         kPopulateWrite) == 0;
+}
+
 CodeWriter::CodeWriter() : memory_(os::open("/proc/self/mem", O_RDWR | O_CLOEXEC)) {}
 
 CodeWriter::~CodeWriter() {

@@ -10,6 +10,10 @@ namespace roost {
 // then left alone. Once, before any other.
 bool code_patch_start();
 
+// Whether the program may write its code there itself at the moment; false if the kernel cannot
+// say.
+bool is_writable_code(std::uint64_t address);
+
 // Writes bytes that no thread executes.
 class CodeWriter {
  public:

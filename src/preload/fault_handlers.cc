@@ -1,46 +1,93 @@
-// Tells the program's handlers of SIGSEGV and SIGBUS from the OpenMP runtime's.
+// A handler in front of the program's, once it is needed.
 #include "preload/fault_handlers.h"
 
-#include <signal.h>
+#include <ucontext.h>
 
-#include <initializer_list>
+#include <atomic>
+#include <cstdint>
 
-#include "base/loaded_object.h"
 #include "os/sys.h"
-#include "preload/real.h"
+#include "preload/process.h"
+#include "preload/spin_site.h"
 
 namespace roost {
 namespace {
 
-// Any function of the runtime.
-ROOST_LISTED_APART constinit Real<void()> in_runtime{"roost_crew_pass"};
+constexpr int kFaults[] = {SIGSEGV, SIGBUS};
 
-bool is_of_openmp_runtime(std::uint64_t handler) {
-  dl_find_object object;
-  auto known = reinterpret_cast<std::uint64_t>(in_runtime.found());
-  return known && find_object(reinterpret_cast<const void*>(handler), object) &&
-         known >= reinterpret_cast<std::uint64_t>(object.dlfo_map_start) &&
-         known < reinterpret_cast<std::uint64_t>(object.dlfo_map_end);
+// The program's, of each signal: what ours calls while it is the process's.
+constinit std::atomic<sighandler_t> handlers[2] = {};
+constinit std::atomic<bool> leading{false};
+
+std::atomic<sighandler_t>* handler_of(int signal) {
+  for (int i = 0; i < 2; ++i)
+    if (signal == kFaults[i]) return &handlers[i];
+  return nullptr;
+}
+
+bool is_function(sighandler_t handler) {
+  return handler != SIG_DFL && handler != SIG_IGN && handler != SIG_ERR && handler != SIG_HOLD;
+}
+
+// As old handlers are called, too: the kernel passes all three in any case.
+void on_fault(int signal, siginfo_t* info, void* context) {
+#if defined(__x86_64__)
+  auto& address = static_cast<ucontext_t*>(context)->uc_mcontext.gregs[REG_RIP];
+  address = static_cast<greg_t>(programs_address(static_cast<std::uint64_t>(address)));
+#endif
+  struct sigaction programs = {};
+  programs.sa_handler = handler_of(signal)->load(std::memory_order_acquire);
+  programs.sa_sigaction(signal, info, context);
+}
+sighandler_t ours() {
+  struct sigaction action = {};
+  action.sa_sigaction = on_fault;
+  return action.sa_handler;
+}
+
+// Sets ours before what is there; again where the program has changed that meanwhile.
+void lead(int signal) {
+  os::KernelAction action = {}, found = {};
+  if (os::kernel_action(signal, nullptr, &action) != 0) return;
+  for (unsigned tries = 0; tries < 8; ++tries, action = found) {
+    auto handler = reinterpret_cast<sighandler_t>(action.handler);
+    if (!is_function(handler) || handler == ours()) return;
+    handler_of(signal)->store(handler, std::memory_order_release);
+    action.handler = reinterpret_cast<std::uintptr_t>(ours());
+    if (os::kernel_action(signal, &action, &found) != 0) return;
+    if (reinterpret_cast<sighandler_t>(found.handler) == handler) return;
+  }
 }
 
 }  // namespace
 
-bool is_fault_handler(int signal, std::uint64_t handler) {
-  if (signal != SIGSEGV && signal != SIGBUS) return false;
-  if (handler == reinterpret_cast<std::uint64_t>(SIG_DFL) ||
-      handler == reinterpret_cast<std::uint64_t>(SIG_IGN))
-    return false;
-  return !is_of_openmp_runtime(handler);
+void lead_fault_handlers() {
+  leading.store(true, std::memory_order_seq_cst);
+  for (int signal : kFaults) lead(signal);
 }
 
-bool program_handles_faults() {
-  for (int signal : {SIGSEGV, SIGBUS}) {
-    os::KernelAction action = {};
-    if (os::kernel_action(signal, nullptr, &action) == 0 &&
-        is_fault_handler(signal, action.handler))
-      return true;
-  }
-  return false;
+bool leads_fault_handlers() {
+  return handlers[0].load(std::memory_order_relaxed) || handlers[1].load(std::memory_order_relaxed);
+}
+
+HandlerChange::HandlerChange(int signal) {
+  const std::atomic<sighandler_t>* led = handler_of(signal);
+  before_ = led ? led->load(std::memory_order_relaxed) : SIG_DFL;
+}
+
+// A child that shares our memory has actions of its own.
+HandlerChange::HandlerChange(int signal, sighandler_t wanted) : HandlerChange(signal) {
+  to_set_ = wanted;
+  std::atomic<sighandler_t>* led = handler_of(signal);
+  if (!led || !is_function(wanted) || !leading.load(std::memory_order_seq_cst) ||
+      !in_managed_process())
+    return;
+  led->store(wanted, std::memory_order_release);
+  to_set_ = ours();
+}
+
+sighandler_t HandlerChange::before(sighandler_t found) const {
+  return found == ours() ? before_ : found;
 }
 
 }  // namespace roost

@@ -27,8 +27,16 @@ Unforked::Unforked() {
   }
 }
 
-Unforked::~Unforked() {
+Unforked::Unforked(Unless) {
+  RealWorld::enter_critical();
+  inside.fetch_add(1, std::memory_order_seq_cst);
+  if (forks.load(std::memory_order_seq_cst) == 0) return;
   inside.fetch_sub(1, std::memory_order_release);
+  entered_ = false;
+}
+
+Unforked::~Unforked() {
+  if (entered_) inside.fetch_sub(1, std::memory_order_release);
   RealWorld::leave_critical();
 }
 

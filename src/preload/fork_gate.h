@@ -22,9 +22,16 @@ class Unforked {
  public:
   static constexpr Nanoseconds kLongestWait = 100'000'000;
   Unforked();
+  // Where a fork is under way, says so and does not wait: for signal handlers.
+  struct Unless {};
+  explicit Unforked(Unless);
   ~Unforked();
+  explicit operator bool() const { return entered_; }
   Unforked(const Unforked&) = delete;
   Unforked& operator=(const Unforked&) = delete;
+
+ private:
+  bool entered_ = true;
 };
 
 // dl_iterate_phdr in such a section.

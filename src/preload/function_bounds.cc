@@ -72,8 +72,13 @@ int look_in_object(dl_phdr_info* object, std::size_t, void* data) {
 }  // namespace
 
 bool find_function(std::uint64_t address, FunctionBounds& bounds) {
+  Unforked section;
+  return find_function_unforked(address, bounds);
+}
+
+bool find_function_unforked(std::uint64_t address, FunctionBounds& bounds) {
   Search search{address, &bounds};
-  return walk_objects(look_in_object, &search) == 1;
+  return dl_iterate_phdr(look_in_object, &search) == 1;
 }
 
 }  // namespace roost

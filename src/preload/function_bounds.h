@@ -14,5 +14,7 @@ struct FunctionBounds {
 // False if no loaded object has `address` in its code, or none of its tables tells. Any thread;
 // takes the dynamic linker's lock.
 bool find_function(std::uint64_t address, FunctionBounds& bounds);
+// For who is in a section that no fork cuts in two already (fork_gate.h).
+bool find_function_unforked(std::uint64_t address, FunctionBounds& bounds);
 
 }  // namespace roost

@@ -45,6 +45,8 @@ void set_signal_mask_of(const ucontext_t& interrupted) {
 }
 
 void block_all_signals() { os::change_signal_mask(SIG_SETMASK, kAllButSigsys); }
+BlockSignals::BlockSignals() { os::change_signal_mask(SIG_SETMASK, kAllButSigsys, &before_); }
+BlockSignals::~BlockSignals() { os::change_signal_mask(SIG_SETMASK, before_); }
 
 void own_stacks_after_fork() {
   for (auto& used : in_use) used.store(false, std::memory_order_relaxed);

@@ -33,6 +33,17 @@ inline constexpr std::uint64_t kAllButSigsys = ~os::kTraps;
 void set_signal_mask_of(const ucontext_t& interrupted);
 // And all again.
 void block_all_signals();
+// Blocks them while it lives, for any thread.
+class BlockSignals {
+ public:
+  BlockSignals();
+  ~BlockSignals();
+  BlockSignals(const BlockSignals&) = delete;
+  BlockSignals& operator=(const BlockSignals&) = delete;
+
+ private:
+  std::uint64_t before_;
+};
 
 void own_stacks_after_fork();
 

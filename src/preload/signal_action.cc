@@ -5,26 +5,38 @@
 #include "preload/fault_handlers.h"
 #include "preload/nudge.h"
 #include "preload/real.h"
-#include "preload/spin_site.h"
 #include "preload/trap_signals.h"
 
 namespace roost {
 namespace {
 
 // A handler that jumps must not find its thread within the linker, whose lock nobody would unlock.
-// One of faults must find the instruction where the program has it.
-void before_handler(int signal, sighandler_t handler) {
+void before_handler(sighandler_t handler) {
   if (handler != SIG_DFL && handler != SIG_IGN) resolve_libc_functions();
-  if (is_fault_handler(signal, reinterpret_cast<std::uint64_t>(handler))) spin_sites_leave_heads();
+}
+
+int set_action(int signal, const struct sigaction& action, struct sigaction* before) {
+  before_handler(action.sa_handler);
+  HandlerChange change(signal, action.sa_handler);
+  struct sigaction led = action;
+  led.sa_handler = change.to_set();
+  int result = program_sigaction(signal, &led, before);
+  if (result == 0 && before) before->sa_handler = change.before(before->sa_handler);
+  return result;
+}
+
+int ask_for_action(int signal, struct sigaction* before) {
+  int result = program_sigaction(signal, nullptr, before);
+  if (result == 0 && before) before->sa_handler = HandlerChange(signal).before(before->sa_handler);
+  return result;
 }
 
 }  // namespace
 
 ROOST_EXPORT int sigaction(int signal, const struct sigaction* action,
                            struct sigaction* before) noexcept {
-  if (action) before_handler(signal, action->sa_handler);
   if (nudges_answer(signal, action, before)) return 0;
-  return program_sigaction(signal, action, before);
+  return action ? set_action(signal, *action, before) : ask_for_action(signal, before);
 }
 extern "C" __attribute__((visibility("default"), alias("sigaction"))) int __sigaction(
     int signal, const struct sigaction* action, struct sigaction* before) noexcept;
@@ -33,11 +45,12 @@ extern "C" __attribute__((visibility("default"), alias("sigaction"))) int __siga
 #define ROOST_SIGNAL_SETTER(name, flags)                                                    \
   ROOST_EXPORT sighandler_t name(int signal, sighandler_t handler) noexcept {               \
     static ROOST_LISTED constinit Real<sighandler_t(int, sighandler_t)> real_setter{#name}; \
-    before_handler(signal, handler);                                                        \
+    before_handler(handler);                                                                \
     nudges_give_up(signal);                                                                 \
-    if (!owns_sigsys(signal) || handler == SIG_ERR || handler == SIG_HOLD)                  \
-      return real_setter(signal, handler);                                                  \
-    return set_sigsys_handler(handler, flags);                                              \
+    if (owns_sigsys(signal) && handler != SIG_ERR && handler != SIG_HOLD)                   \
+      return set_sigsys_handler(handler, flags);                                            \
+    HandlerChange change(signal, handler);                                                  \
+    return change.before(real_setter(signal, change.to_set()));                             \
   }
 ROOST_SIGNAL_SETTER(signal, SA_RESTART)
 ROOST_SIGNAL_SETTER(bsd_signal, SA_RESTART)

@@ -3,21 +3,23 @@
 
 #include <string.h>
 
+#include <algorithm>
+
 #include "os/sys.h"
-#include "preload/assembler.h"
 #include "preload/code_patch.h"
 #include "preload/defer_cancellation.h"
 #include "preload/fault_handlers.h"
 #include "preload/fork_gate.h"
 #include "preload/function_bounds.h"
 #include "preload/light.h"
+#include "preload/own_stack.h"
+#include "preload/spin_stub.h"
 #include "preload/unload.h"
 #include "preload/wait_loads.h"
 #include "sched/keeper.h"
 #include "sched/runtime.h"
 #include "sched/runtime_os.h"
 #include "spin/detour.h"
-#include "spin/entry.h"
 #include "spin/saved_call.h"
 
 namespace roost {
@@ -41,32 +43,7 @@ void yield_after(const spin::WaitProof& proof) {
 
 namespace roost {
 
-struct Site {
-  std::uint64_t branch;
-  std::uint64_t target;
-  std::uint32_t steps;
-  bool has_detour;           // else: none is safe
-  std::atomic<bool> active;  // the branch leads to the stub, or is about to
-  // Of one that stands at the loop's head: how much more often who came there did not wait, by the
-  // looks at it; and that it is left alone since that was too often.
-  std::atomic<std::int32_t> in_vain;
-  std::atomic<bool> given_up;
-  spin::Detour detour;
-  std::uint8_t change_before[sizeof(spin::Detour::change)];
-  std::uint8_t hops_before[spin::kMaxHops][sizeof(spin::Hop::bytes)];
-  spin::CodeWindow code;  // as the program has it
-};
-
 extern "C" {
-// What roost_spin_entry (spin/saved_call.inc) and the stub have pushed.
-struct SpinFrame {
-  std::uint64_t r15, r14, r13, r12, r11, r10, r9, r8, rdi, rsi, rbp, rbx, rdx, rcx;
-  std::uint64_t return_address;
-  const Site* site;
-  std::uint64_t rax, flags;
-  std::uint8_t red_zone[128];
-};
-__attribute__((visibility("hidden"))) void roost_spin_entry();
 __attribute__((visibility("hidden"))) void roost_spin_pass(const SpinFrame*);
 __attribute__((visibility("hidden"))) void roost_nudge_return();
 }
@@ -85,19 +62,12 @@ std::atomic<unsigned> n_sites{0};
 std::atomic<bool> busy{false};  // somebody changes loops, or their entries
 std::atomic<unsigned> n_restored{0};
 std::atomic<std::uint32_t> passes{0};  // through stubs while threads were READY
-// Of the calling thread through stubs while none was, modulo 256: when it comes to 0, the thread
-// says that it spins.
-constinit thread_local std::uint8_t rounds __attribute__((tls_model("initial-exec"))) = 0;
-// Of the calling thread through those that stand at a loop's head, downwards modulo 256: when it
-// comes to 0, it is looked at whether the thread waits, as others come there who do not. Soon again
-// if it does.
-constinit thread_local std::uint8_t heads __attribute__((tls_model("initial-exec"))) = 0;
 constexpr std::uint8_t kHeadsOfWaiter = 16;
 // A head is the program's again once looks at it were in vain so much more often than not, one that
 // was not counting as some.
 constexpr std::int32_t kMostInVain = 64, kWorthOfWait = 8;
-// The program handles faults: no instruction is moved, since its handlers know them by address.
-std::atomic<bool> heads_are_left{false};
+// For so long at first; twice as long each time it comes to that again, but no longer than this.
+constexpr Nanoseconds kLeftFirst = 100'000'000, kLeftLongest = 10'000'000'000;
 // Of the calling thread's light threads.
 constinit thread_local unsigned interrupted_yields = 0;
 // Of who looks, while it has `busy`.
@@ -130,82 +100,22 @@ std::uint64_t wait_of(const SpinFrame& f) {
                                        f.r10, f.r11, f.r12, f.r13, f.r14, f.r15});
 }
 
-template <class T>
-std::uint64_t address(T* pointer) {
-  return reinterpret_cast<std::uint64_t>(pointer);
-}
-
-// Whether the loop's first instruction has become a jump, and its branch stays: the stub executes
-// it.
-bool jumps_at_target(const Site& site) { return site.detour.change_address == site.target; }
-
-// To the loop's first instruction, or the same instruction and then to the second. False if that
-// cannot be here.
-bool lead_back(Assembler& stub, const Site& site) {
-  if (!jumps_at_target(site)) {
-    stub.jump(site.target);
-    return true;
-  }
-  spin::MovedEntry moved;
-  if (!move_entry(reinterpret_cast<const std::uint8_t*>(site.target), site.detour.change_size,
-                  site.target, stub.position(), moved))
-    return false;
-  for (unsigned i = 0; i < moved.size; ++i) stub.code(moved.code[i]);
-  return true;
-}
-
-// After plan().
-bool assemble_stub(std::uint8_t* page, const Site& site) {
-  const unsigned back_bytes = 5u + (jumps_at_target(site) ? site.detour.change_size - 2u : 0u);
-  Assembler stub(page);
-  stub.code(0x48, 0x8d, 0x64, 0x24, 0x80);  // lea -128(%rsp), %rsp: past the red zone
-  stub.code(0x9c);                          // pushfq
-  stub.code(0x50);                          // push %rax
-  stub.load_rax(address(&queued_hint));
-  stub.code(0x48, 0x8b, 0x00);        // mov (%rax), %rax
-  stub.code(0x48, 0x83, 0x38, 0x00);  // cmpq $0, (%rax)
-  stub.code(0x75, 33 + back_bytes);   // jne: somebody is READY
-  stub.code(0x64, 0x80, 0x3c, 0x25);  // cmpb $0, %fs:own_light.flag
-  stub.place_in_thread(&own_light.flag);
-  stub.code(0x00);
-  stub.code(0x75, 22 + back_bytes);   // jne: siblings on this thread
-  stub.code(0x64, 0xfe, 0x0c, 0x25);  // decb %fs:rounds
-  stub.place_in_thread(&rounds);
-  stub.code(0x74, 12 + back_bytes);  // je: time to say that this thread spins
-  std::uint64_t back = stub.position();
-  stub.code(0x58);                                            // pop %rax
-  stub.code(0x9d);                                            // popfq
-  stub.code(0x48, 0x8d, 0xa4, 0x24, 0x80, 0x00, 0x00, 0x00);  // lea 128(%rsp), %rsp
-  // Those who do not wait pay for a head, too.
-  if (!jumps_at_target(site)) stub.code(0xf3, 0x90);  // pause
-  if (!lead_back(stub, site)) return false;
-  if (jumps_at_target(site)) {
-    stub.code(0x64, 0xfe, 0x0c, 0x25);  // decb %fs:heads
-    stub.place_in_thread(&heads);
-    stub.code(0x75, back - (stub.position() + 2));  // jne: not yet
-  }
-  stub.load_rax(address(&site));
-  stub.code(0x50);  // push %rax
-  stub.load_rax(reinterpret_cast<std::uint64_t>(&roost_spin_entry));
-  stub.code(0xff, 0xd0);                    // call *%rax
-  stub.code(0x48, 0x8d, 0x64, 0x24, 0x08);  // lea 8(%rsp), %rsp
-  stub.jump(back);
-  return true;
-}
-
 bool plan(Site& site, std::uint8_t* stub) {
   constexpr std::uint64_t kBefore = 32 * 1024, kBehind = 8 * 1024;
   FunctionBounds function;
-  if (!find_function(site.branch, function) || site.branch - function.start > kBefore) return false;
+  if (!find_function_unforked(site.branch, function) || site.branch - function.start > kBefore)
+    return false;
   std::uint64_t end = function.end + kBehind;
   if (end > function.text_end || function.end > function.text_end) end = function.text_end;
   const auto* code = reinterpret_cast<const std::uint8_t*>(function.start);
   std::size_t size = end - function.start;
-  if (plan_detour(code, size, function.start, site.branch, address(stub), site.detour)) return true;
+  if (plan_detour(code, size, function.start, site.branch, reinterpret_cast<std::uint64_t>(stub),
+                  site.detour))
+    return true;
   // Who comes to the head need not be in the loop: it is looked at before it yields.
   return site.steps <= kShortRound && site.target >= function.start &&
-         !heads_are_left.load(std::memory_order_relaxed) && !program_handles_faults() &&
-         plan_jump(code, size, function.start, site.target, address(stub), site.detour);
+         plan_jump(code, size, function.start, site.target, reinterpret_cast<std::uint64_t>(stub),
+                   site.detour);
 }
 
 unsigned active_loops() {
@@ -218,6 +128,7 @@ unsigned active_loops() {
 // Hops and stub are there. `active` is never less than the truth, also in a child forked meanwhile.
 bool lead_through_stub(Site& site) {
   const spin::Detour& detour = site.detour;
+  if (jumps_at_target(site)) lead_fault_handlers();
   site.active.store(true, std::memory_order_relaxed);
   if (!write_at_once(detour.change_address, detour.change, detour.change_size)) {
     site.active.store(false, std::memory_order_relaxed);
@@ -254,6 +165,7 @@ bool overlaps_another(const Site& site) {
 }
 
 bool rewrite(Site& site) {
+  if (is_writable_code(site.branch)) return false;
   std::uint8_t* page = allocate_code_page(site.branch);
   if (!page) return false;
   if (plan(site, page) && !overlaps_another(site) && assemble_stub(page, site) &&
@@ -292,12 +204,17 @@ bool same_code(const Site& site) {
   return is_current(site.code);
 }
 
+bool is_left(const Site& site) {
+  Nanoseconds until = site.left_until.load(std::memory_order_relaxed);
+  return until != 0 && os::now() < until;
+}
+
 // The change at `address`, made by `change(site)` the first time.
 template <class Change>
 bool change_code(std::uint64_t address, const spin::CodeWindow& code, Change&& change) {
   unsigned n = n_sites.load(std::memory_order_relaxed);
   Site* site = find_site(address);
-  if (site && (!site->has_detour || site->given_up.load(std::memory_order_relaxed))) return false;
+  if (site && (!site->has_detour || is_left(*site))) return false;
   if (site && leads_to_stub(*site)) return true;
   if (site && same_code(*site)) return lead_through_stub(*site);
   if ((!site && n == kMaxSites) || !is_current(code)) return false;
@@ -324,22 +241,39 @@ bool shorten(const spin::CountedWait& wait, const spin::CodeWindow& code) {
   return change_code(wait.comparison, code, [&](Site& site) {
     // Code of no object may be shared with others, or be changed by who made it.
     FunctionBounds function;
-    if (!find_function(wait.comparison, function)) return false;
+    if (!find_function_unforked(wait.comparison, function)) return false;
     unsigned highest = (31u - static_cast<unsigned>(__builtin_clz(wait.rounds))) / 8;
     site.detour = {wait.bound + highest, 1, {}, 0, {}};
     return !overlaps_another(site) && write_hops(site) && lead_through_stub(site);
   });
 }
 
-// Lets one at a time change code; says false where another is at it.
+// While it lives nobody else changes code, no fork cuts a change in two, and no handler of the
+// program's jumps out of it.
+class Alone {
+ public:
+  Alone() : mine_(unforked_ && !busy.exchange(true, std::memory_order_acquire)) {}
+  ~Alone() {
+    if (mine_) busy.store(false, std::memory_order_release);
+  }
+  Alone(const Alone&) = delete;
+  Alone& operator=(const Alone&) = delete;
+  explicit operator bool() const { return mine_; }
+
+ private:
+  BlockSignals blocked_;
+  Unforked unforked_{Unforked::Unless{}};
+  bool mine_;
+};
+
+// Says false where another is at it.
 template <class Change>
 bool alone(Change&& change) {
-  if (!spin::can_save_registers() || loops_are_left() ||
-      busy.exchange(true, std::memory_order_acquire))
-    return false;
+  if (!spin::can_save_registers() || loops_are_left()) return false;
+  Alone section;
+  if (!section) return false;
   bool done = change();
   runtime_show_loops(active_loops());
-  busy.store(false, std::memory_order_release);
   return done;
 }
 
@@ -357,7 +291,6 @@ void restore(Site& site) {
 // Those of which `wanted` is true.
 template <class Wanted>
 void restore_sites(Wanted&& wanted) {
-  Unforked no_fork;
   WhileLoaded loaded;
   if (!loaded) return;
   for (unsigned i = 0; i < n_sites.load(std::memory_order_acquire); ++i) {
@@ -367,15 +300,19 @@ void restore_sites(Wanted&& wanted) {
   runtime_show_loops(active_loops());
 }
 
-bool is_left(const Site& site) {
-  return site.given_up.load(std::memory_order_relaxed) ||
-         (jumps_at_target(site) && heads_are_left.load(std::memory_order_relaxed));
-}
-
 bool any_left() {
   for (unsigned i = 0; i < n_sites.load(std::memory_order_acquire); ++i)
     if (sites[i].active.load(std::memory_order_relaxed) && is_left(sites[i])) return true;
   return false;
+}
+
+// Who comes to the head does not wait, mostly.
+void leave(Site& site) {
+  Nanoseconds before = site.left_for.load(std::memory_order_relaxed);
+  Nanoseconds now_for = before == 0 ? kLeftFirst : std::min(2 * before, kLeftLongest);
+  site.left_for.store(now_for, std::memory_order_relaxed);
+  site.left_until.store(os::now() + now_for, std::memory_order_relaxed);
+  site.in_vain.store(0, std::memory_order_relaxed);
 }
 
 // Somebody at the head was looked at. True if it waits.
@@ -388,7 +325,7 @@ bool weigh_head(const Site& looked_at, bool waits) {
   site.in_vain.store(in_vain, std::memory_order_relaxed);
   if (in_vain > kMostInVain) {
     DeferCancellation guard;
-    site.given_up.store(true, std::memory_order_relaxed);
+    leave(site);
     spin_sites_look();
   }
   return waits;
@@ -450,7 +387,10 @@ void roost_spin_pass(const SpinFrame* frame) {
   if (!frame->site) return yield_where_interrupted();
   const Site& site = *frame->site;
   auto prove = [&] {
-    return prove_wait(registers_of(*frame), site.code, read_directly, 4 * kShortRound);
+    // It may be about to fault, at an instruction that its handler is to find where it was.
+    bool may_fault = jumps_at_target(site) && leads_fault_handlers();
+    return prove_wait(registers_of(*frame), site.code, may_fault ? read_carefully : read_directly,
+                      4 * kShortRound);
   };
   spin::WaitProof proof;
   if (jumps_at_target(site)) {
@@ -527,25 +467,22 @@ unsigned rewritten_loops() {
 unsigned restored_loops() { return n_restored.load(std::memory_order_relaxed); }
 
 void spin_sites_look() {
-  if (active_loops() == 0 || busy.exchange(true, std::memory_order_acquire)) return;
+  if (active_loops() == 0) return;
+  Alone section;
+  if (!section) return;
   if (loops_are_left() || !needed_lately()) {
     restore_sites([](const Site&) { return true; });
   } else if (any_left()) {
     restore_sites(is_left);
   }
-  busy.store(false, std::memory_order_release);
 }
 
-void spin_sites_leave_heads() {
-  constexpr unsigned kTries = 1000;
-  if (heads_are_left.exchange(true, std::memory_order_relaxed)) return;
-  // Who has `busy` may be at a head; who has it next moves none.
-  for (unsigned i = 0; i < kTries; ++i, os::yield()) {
-    if (busy.exchange(true, std::memory_order_acquire)) continue;
-    if (any_left()) restore_sites(is_left);
-    busy.store(false, std::memory_order_release);
-    return;
+std::uint64_t programs_address(std::uint64_t address) {
+  for (unsigned i = 0; i < n_sites.load(std::memory_order_acquire); ++i) {
+    const Site& site = sites[i];
+    if (site.has_detour && address - site.copy < site.copy_size) return site.target;
   }
+  return address;
 }
 
 void spin_sites_after_fork() {
@@ -563,7 +500,7 @@ bool loops_are_left() { return true; }
 bool rewrite_wait_loop(const spin::WaitProof&, const spin::CodeWindow&) { return false; }
 bool shorten_counted_wait(const spin::CountedWait&, const spin::CodeWindow&) { return false; }
 bool is_shortened(std::uint64_t) { return false; }
-void spin_sites_leave_heads() {}
+std::uint64_t programs_address(std::uint64_t address) { return address; }
 void undo_rewrites(spin::CodeWindow&) {}
 void return_into_yield(ucontext_t&) {}
 bool yields_where_interrupted() { return false; }

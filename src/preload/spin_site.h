@@ -47,9 +47,9 @@ void undo_rewrites(spin::CodeWindow& code);
 // once if the instance says that they are to be left alone. The keeper's; any thread may call it.
 void spin_sites_look();
 
-// The program is about to handle its own faults: no loop's first instruction is moved from now on,
-// and those that were are put back. Any thread; at once, unless another changes code for long.
-void spin_sites_leave_heads();
+// Where the program has the instruction at this address: it may be the copy of a loop's first one.
+// For signal handlers.
+std::uint64_t programs_address(std::uint64_t address);
 
 // How many loops of this process have been rewritten, and how often one was restored.
 unsigned rewritten_loops();

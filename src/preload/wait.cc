@@ -59,7 +59,10 @@ void LotHost::leaves() {
   // Mostly the first: but who switches stacks in a handler may leave them in another order.
   LotHost** at = &innermost_;
   while (*at && *at != this) at = &(*at)->outer_;
-  if (*at) *at = outer_;
+  if (!*at) return;
+  *at = outer_;
+  // [nested-1] The permit that this wait had may have been the one around it's.
+  if (outer_ && roost::self.record) unpark(roost::self.index);
 }
 
 pthread_mutex_t* LotHost::abandon_all() {

@@ -178,12 +178,6 @@ Party RuntimeOs::self() {
 
 ProcessIndex RuntimeOs::process() { return roost::process; }
 
-bool RuntimeOs::waits_in_vain(const ThreadRecord<RealWorld>& record, Nanoseconds waited) {
-  // Null: the caller was overtaken, and the thread has gone on since.
-  const auto* wait = reinterpret_cast<const WaitWords*>(record.wait_words);
-  return wait && waited < wait->patience && all_unchanged(*wait, os::has_value);
-}
-
 constinit std::atomic<const std::atomic<std::uint64_t>*> queued_hint{&nothing_queued};
 
 void runtime_accept_nudges(int signal) {

@@ -189,6 +189,14 @@ void unpark(ThreadIndex thread) {
 constexpr ThreadIndex kThreadsWithWords = 16384;
 static constinit WaitWords words_of_threads[kThreadsWithWords] = {};
 
+// The record may be another process's by now, and that one has a table of its own.
+bool RuntimeOs::waits_in_vain(const ThreadRecord<RealWorld>& record, Nanoseconds waited) {
+  auto index = static_cast<std::size_t>(&record - runtime_segment().threads);
+  if (index >= kThreadsWithWords || !record.wait_words) return false;
+  const WaitWords& wait = words_of_threads[index];
+  return waited < wait.patience && all_unchanged(wait, os::has_value);
+}
+
 bool yield_core(const WaitWords* wait) {
   ThreadRecord<RealWorld>& record = *self.record;
   RuntimeLedger& ledger = runtime_ledger();

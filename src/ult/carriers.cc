@@ -100,6 +100,9 @@ void* worker_main(void* argument) {
   call_at_end(carrier);
   static_cast<std::atomic<Carrier*>*>(argument)->store(&carrier, std::memory_order_release);
   work(carrier);
+  // While thread-local variables of the program's are there, which a tool may use.
+  if (have_end_key) pthread_setspecific(end_key, nullptr);
+  end_thread(&carrier);
   return nullptr;
 }
 
@@ -269,11 +272,9 @@ void reset_after_fork() {
   unlock_permanent();
   table_lock.reset();
   workers_lock.reset();
-  n_workers.store(0, std::memory_order_relaxed);
-  for (std::atomic<Carrier*>& worker : workers) {
-    if (!worker.load(std::memory_order_relaxed)) break;
-    worker.store(nullptr, std::memory_order_relaxed);
-  }
+  // Some places may be empty still: of threads that were just beginning.
+  for (unsigned n = n_workers.exchange(0, std::memory_order_relaxed); n-- > 0;)
+    workers[n].store(nullptr, std::memory_order_relaxed);
   for (std::atomic<bool>& claim : claimed) claim.store(false, std::memory_order_relaxed);
   sleeping_carriers.store(0, std::memory_order_relaxed);
   active_carriers.store(here.carrier && here.carrier->counted ? 1 : 0, std::memory_order_relaxed);
