@@ -65,6 +65,13 @@ class Deque {
     return slot(bottom - 1).load(std::memory_order_relaxed);
   }
 
+  // By anyone: what steal() would look at, or null; a hint.
+  T* oldest() {
+    std::int64_t top = top_.load(std::memory_order_acquire);
+    if (top >= bottom_.load(std::memory_order_acquire)) return nullptr;  // [deque-2]
+    return slot(top).load(std::memory_order_relaxed);
+  }
+
   // By anyone: the oldest if may_take() says so of it, or null, also when another was faster.
   // may_take() may be asked about an item that somebody else has taken and changed since; then its
   // answer is not used.

@@ -71,8 +71,11 @@ struct ExplicitTask : Task {
   void (*run)(ExplicitTask& task, Member& member) = nullptr;  // its body
   void* function = nullptr;
   void* argument = nullptr;
-  DependNode* node = nullptr;           // null without a depend clause
-  ExplicitTask* next = nullptr;         // in a shared queue
+  DependNode* node = nullptr;  // null without a depend clause
+  union {
+    ExplicitTask* next = nullptr;  // in a shared queue
+    std::uint64_t age;             // in a member's: grows from task to task; 0: not known
+  };
   std::atomic<std::uint32_t> holds{1};  // its body, and its event: complete when zero
   std::int32_t priority = 0;
   std::uint32_t lock_owner = 0;  // what nestable locks know the record by; 0: nothing yet; kept

@@ -209,6 +209,8 @@ TaskPool& pool_of(Team& team) {
 
 bool queue_task(Member& member, ExplicitTask& task) {
   Team& team = *member.team;
+  bool ordered = team.long_tasks.load(std::memory_order_relaxed);
+  task.age = ordered ? team.ages.fetch_add(1, std::memory_order_relaxed) + 1 : 0;
   if (__builtin_expect(task.priority > 0, 0)) {
     insert(pool_of(team), task);
   } else if (!deque_of(member).tasks.push(&task)) {
@@ -242,14 +244,40 @@ void queue_for_all(ExplicitTask& task) {
 
 namespace {
 
+constexpr std::uint64_t kLongTask = 100'000;  // ticks: 20 to 100 us
+
+// Long tasks of all members are done in the order in which they were queued, as far as two
+// queues tell: what is queued together mostly works on the same data, and a member that goes on
+// with what its last task has left finds less of it in the caches than it loses of that.
+ExplicitTask* take_older_elsewhere(Member& member) {
+  constexpr unsigned kLooks = 8;
+  Team& team = *member.team;
+  TaskDeque& own = *member.deque;
+  const ExplicitTask* first = own.tasks.oldest();
+  if (!first || !first->age) return nullptr;
+  std::uint64_t age = first->age;
+  std::uint32_t number = own.victim;
+  for (unsigned looks = 0; looks < kLooks; ++looks, ++number) {
+    if (number >= team.size) number = 0;
+    TaskDeque* deque = number == member.number ? nullptr : deque_if_any(team.members[number]);
+    if (!deque || deque->tasks.empty()) continue;
+    own.victim = number;
+    return deque->tasks.steal([age](const ExplicitTask& t) { return t.age && t.age < age; });
+  }
+  return nullptr;
+}
+
 // Mostly a task of the member it last stole from.
 void execute_from_elsewhere(Member& member, ExplicitTask& task) {
   TaskDeque& own = *member.deque;
   std::uint32_t victim = own.victim;
   bool could_be_at_once = !task.node && !task.priority && !task.detachable;
   std::uint64_t body = execute_stolen_task(member, task);
-  if (!could_be_at_once || !own.stolen.short_again(victim, body)) return;
   Team& team = *member.team;
+  if (body > kLongTask && !team.long_tasks.load(std::memory_order_relaxed))
+    team.long_tasks.store(true, std::memory_order_relaxed);
+  if (!could_be_at_once || !own.stolen.short_again(victim, body)) return;
+  team.long_tasks.store(false, std::memory_order_relaxed);
   if (victim >= team.size) return;
   if (TaskDeque* deque = deque_if_any(team.members[victim])) deque->grain.tell();
 }
@@ -266,7 +294,15 @@ ExplicitTask* take_oldest(TaskDeque& own) {
 bool run_task(Member& member) {
   Team& team = *member.team;
   ExplicitTask* task = take_shared(team, AnyTask{});
-  if (!task && member.deque) task = take_oldest(*member.deque);
+  if (!task && member.deque) {
+    if (team.long_tasks.load(std::memory_order_relaxed)) {
+      if (ExplicitTask* older = take_older_elsewhere(member)) {
+        execute_from_elsewhere(member, *older);
+        return true;
+      }
+    }
+    task = take_oldest(*member.deque);
+  }
   if (task) {
     execute_task(member, *task);
     return true;

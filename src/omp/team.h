@@ -111,6 +111,9 @@ struct Team : ult::Batch {
   alignas(kCoreStride) Workshares workshares;
   TaskPool* tasks = nullptr;                 // made with the first explicit task; kept
   std::atomic<std::uint32_t> unfinished{0};  // explicit tasks that are not complete
+  // Its tasks take long, as far as thieves have seen: they are done in the order of their ages.
+  std::atomic<bool> long_tasks{false};
+  std::atomic<std::uint64_t> ages{0};  // the last one given
 
   // What was sent to workers: member i + 1 to worker sent[i]. Of the master alone.
   std::uint16_t* sent = nullptr;
