@@ -23,6 +23,9 @@ const char* index_in_array(const Lookup& lookup) {
   return index && std::strcmp(index, "0") != 0 ? index : "";
 }
 
+// In ROOST_JOB, between a job and its index: job 12's third is not job 123.
+inline constexpr char kBeforeIndex = ':';
+
 // Whether the ROOST_* variables were set in another job, or outside, and came along with what was
 // submitted there: ROOST_JOB has the job they were set in. Without it they are taken for this
 // job's, as they are where the variables of the job have been removed.
@@ -32,8 +35,11 @@ bool comes_from_another_job(const Lookup& lookup) {
   const char* now = job_of(lookup);
   if (!then || !*now) return false;
   std::size_t length = std::strlen(now);
-  return std::strncmp(then, now, length) != 0 ||
-         std::strcmp(then + length, index_in_array(lookup)) != 0;
+  if (std::strncmp(then, now, length) != 0) return true;
+  const char* index = index_in_array(lookup);
+  const char* rest = then + length;
+  if (*index && *rest++ != kBeforeIndex) return true;
+  return std::strcmp(rest, index) != 0;
 }
 
 }  // namespace roost

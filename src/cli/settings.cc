@@ -232,7 +232,8 @@ Settings resolve_settings(const RunOptions& options, const Lookup& lookup) {
   settings.blas = choose("--blas", options.blas, "ROOST_BLAS", kBlasModes);
   settings.omp = choose("--omp", options.omp, "ROOST_OMP", kOmpModes);
   settings.stats = options.stats;
-  settings.job = std::string(job_of(lookup)) + index_in_array(lookup);
+  settings.job = job_of(lookup);
+  if (const char* index = index_in_array(lookup); *index) (settings.job += kBeforeIndex) += index;
   return settings;
 }
 

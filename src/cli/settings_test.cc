@@ -79,6 +79,9 @@ TEST(Settings, jobs_of_an_array_are_told_apart) {
   EXPECT_EQ(resolve({}, variables).instance, "outer");
   variables["LSB_JOBINDEX"] = "3";
   EXPECT_EQ(resolve({}, variables).instance, "job-7.3");
+  variables["LSB_JOBINDEX"] = "0";
+  variables["LSB_JOBID"] = "72";
+  EXPECT_EQ(resolve({}, variables).instance, "job-72");
 }
 
 TEST(Settings, bad_instance_names_are_refused) {
