@@ -111,8 +111,8 @@ void learn_waiting(const Team& team) {
 }
 
 bool computes_for_long(const void* function) {
-  return is_remembered(function) && place_of(function).computes.load(std::memory_order_relaxed) &&
-         how_waiting(function) == Waiting::calm;
+  return how_waiting(function) == Waiting::calm &&
+         place_of(function).computes.load(std::memory_order_relaxed);
 }
 
 Waiting how_waiting(const void* function) {

@@ -255,14 +255,15 @@ ExplicitTask* take_older_elsewhere(Member& member) {
   TaskDeque& own = *member.deque;
   const ExplicitTask* first = own.tasks.oldest();
   if (!first || !first->age) return nullptr;
-  std::uint64_t age = first->age;
+  const std::uint64_t age = first->age;
   std::uint32_t number = own.victim;
   for (unsigned looks = 0; looks < kLooks; ++looks, ++number) {
     if (number >= team.size) number = 0;
     TaskDeque* deque = number == member.number ? nullptr : deque_if_any(team.members[number]);
     if (!deque || deque->tasks.empty()) continue;
     own.victim = number;
-    return deque->tasks.steal([age](const ExplicitTask& t) { return t.age && t.age < age; });
+    auto is_older = [age](const ExplicitTask& task) { return task.age && task.age < age; };
+    return deque->tasks.steal(is_older);
   }
   return nullptr;
 }
@@ -293,23 +294,19 @@ ExplicitTask* take_oldest(TaskDeque& own) {
 
 bool run_task(Member& member) {
   Team& team = *member.team;
+  ExplicitTask* others = nullptr;
   ExplicitTask* task = take_shared(team, AnyTask{});
   if (!task && member.deque) {
-    if (team.long_tasks.load(std::memory_order_relaxed)) {
-      if (ExplicitTask* older = take_older_elsewhere(member)) {
-        execute_from_elsewhere(member, *older);
-        return true;
-      }
-    }
-    task = take_oldest(*member.deque);
+    if (team.long_tasks.load(std::memory_order_relaxed)) others = take_older_elsewhere(member);
+    if (!others) task = take_oldest(*member.deque);
   }
   if (task) {
     execute_task(member, *task);
     return true;
   }
-  if (team.pieces.load(std::memory_order_relaxed)) task = find_elsewhere(member);
-  if (!task) return false;
-  execute_from_elsewhere(member, *task);
+  if (!others && team.pieces.load(std::memory_order_relaxed)) others = find_elsewhere(member);
+  if (!others) return false;
+  execute_from_elsewhere(member, *others);
   return true;
 }
 

@@ -269,8 +269,8 @@ void suspend(const Meanwhile& meanwhile) {
     // Calls and pieces of the batch that is waited for come first: once this strand is suspended,
     // its carrier may have only strands that may not begin them, and so may all others.
     if (meanwhile.pieces && under->pieces.load(std::memory_order_relaxed)) return;
-    bool leaves = meanwhile.shares && leaves_rest(carrier, *under, kAWhile);
-    if (!leaves && under && under != &kAnything &&
+    bool begins = !meanwhile.shares || !leaves_rest(carrier, *under, kAWhile);
+    if (begins && under && under != &kAnything &&
         take_of(*const_cast<Batch*>(under), under, call)) {
       begin_on_fresh_strand(carrier, call, under);
       return;
@@ -279,7 +279,7 @@ void suspend(const Meanwhile& meanwhile) {
       if (woken != self) switch_to(carrier, woken);
       return;  // either way this strand was taken from the ready ones
     }
-    if (!leaves && find_call(carrier, under, call)) {
+    if (begins && find_call(carrier, under, call)) {
       begin_on_fresh_strand(carrier, call, under);
       return;
     }
