@@ -72,10 +72,8 @@ struct ExplicitTask : Task {
   void* function = nullptr;
   void* argument = nullptr;
   DependNode* node = nullptr;  // null without a depend clause
-  union {
-    ExplicitTask* next = nullptr;  // in a shared queue
-    std::uint64_t age;             // in a member's: grows from task to task; 0: not known
-  };
+  // In a shared queue; in a member's own, the task's age (omp/task_pool.cc).
+  Glimpsed<ExplicitTask*> next = nullptr;
   std::atomic<std::uint32_t> holds{1};  // its body, and its event: complete when zero
   std::int32_t priority = 0;
   std::uint32_t lock_owner = 0;  // what nestable locks know the record by; 0: nothing yet; kept

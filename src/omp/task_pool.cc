@@ -60,6 +60,27 @@ struct BelowTask {
   bool operator()(const ExplicitTask& task) const { return is_below(task, ancestor, kFarthest); }
 };
 
+// Which task comes behind `before`, or at first.
+ExplicitTask* behind(const TaskPool& pool, const ExplicitTask* before) {
+  return before ? static_cast<ExplicitTask*>(before->next) : pool.first;
+}
+// `next` does from now on.
+void link(TaskPool& pool, ExplicitTask* before, ExplicitTask* next) {
+  if (before) {
+    before->next = next;
+  } else {
+    pool.first = next;
+  }
+}
+
+// Of a task in a member's queue: grows from one to the next; 0: not known.
+void set_age(ExplicitTask& task, std::uint64_t age) {
+  task.next = reinterpret_cast<ExplicitTask*>(age);
+}
+std::uint64_t age_of(const ExplicitTask& task) {
+  return reinterpret_cast<std::uint64_t>(static_cast<ExplicitTask*>(task.next));
+}
+
 template <class Allowed>
 ExplicitTask* take_shared(Team& team, Allowed&& allowed) {
   TaskPool* pool = pool_if_any(team);
@@ -68,7 +89,7 @@ ExplicitTask* take_shared(Team& team, Allowed&& allowed) {
   ExplicitTask* before = nullptr;
   for (ExplicitTask* task = pool->first; task; before = task, task = task->next) {
     if (!allowed(*task)) continue;
-    (before ? before->next : pool->first) = task->next;
+    link(*pool, before, task->next);
     if (pool->last == task) pool->last = before;
     pool->queued.store(pool->queued.load(std::memory_order_relaxed) - 1, std::memory_order_relaxed);
     return task;
@@ -172,14 +193,13 @@ void insert(TaskPool& pool, ExplicitTask& task) {
   ExplicitTask* before = pool.last;
   if (before && before->priority < task.priority) {
     before = nullptr;
-    while (ExplicitTask* next = before ? before->next : pool.first) {
+    while (ExplicitTask* next = behind(pool, before)) {
       if (next->priority < task.priority) break;
       before = next;
     }
   }
-  ExplicitTask*& link = before ? before->next : pool.first;
-  task.next = link;
-  link = &task;
+  task.next = behind(pool, before);
+  link(pool, before, &task);
   if (!task.next) pool.last = &task;
   pool.queued.store(pool.queued.load(std::memory_order_relaxed) + 1, std::memory_order_seq_cst);
 }
@@ -210,7 +230,7 @@ TaskPool& pool_of(Team& team) {
 bool queue_task(Member& member, ExplicitTask& task) {
   Team& team = *member.team;
   bool ordered = team.long_tasks.load(std::memory_order_relaxed);
-  task.age = ordered ? team.ages.fetch_add(1, std::memory_order_relaxed) + 1 : 0;
+  set_age(task, ordered ? team.ages.fetch_add(1, std::memory_order_relaxed) + 1 : 0);
   if (__builtin_expect(task.priority > 0, 0)) {
     insert(pool_of(team), task);
   } else if (!deque_of(member).tasks.push(&task)) {
@@ -254,15 +274,18 @@ ExplicitTask* take_older_elsewhere(Member& member) {
   Team& team = *member.team;
   TaskDeque& own = *member.deque;
   const ExplicitTask* first = own.tasks.oldest();
-  if (!first || !first->age) return nullptr;
-  const std::uint64_t age = first->age;
+  const std::uint64_t age = first ? age_of(*first) : 0;
+  if (!age) return nullptr;
   std::uint32_t number = own.victim;
   for (unsigned looks = 0; looks < kLooks; ++looks, ++number) {
     if (number >= team.size) number = 0;
     TaskDeque* deque = number == member.number ? nullptr : deque_if_any(team.members[number]);
     if (!deque || deque->tasks.empty()) continue;
     own.victim = number;
-    auto is_older = [age](const ExplicitTask& task) { return task.age && task.age < age; };
+    auto is_older = [age](const ExplicitTask& task) {
+      std::uint64_t other = age_of(task);
+      return other && other < age;
+    };
     return deque->tasks.steal(is_older);
   }
   return nullptr;
