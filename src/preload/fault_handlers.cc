@@ -3,7 +3,6 @@
 
 #include <ucontext.h>
 
-#include <atomic>
 #include <cstdint>
 
 #include "os/sys.h"
@@ -70,20 +69,16 @@ bool leads_fault_handlers() {
   return handlers[0].load(std::memory_order_relaxed) || handlers[1].load(std::memory_order_relaxed);
 }
 
-HandlerChange::HandlerChange(int signal) {
-  const std::atomic<sighandler_t>* led = handler_of(signal);
-  before_ = led ? led->load(std::memory_order_relaxed) : SIG_DFL;
-}
+HandlerChange::HandlerChange(int signal)
+    : led_(handler_of(signal)), before_(led_ ? led_->load(std::memory_order_relaxed) : SIG_DFL) {}
 
 // A child that shares our memory has actions of its own.
-HandlerChange::HandlerChange(int signal, sighandler_t wanted) : HandlerChange(signal) {
-  to_set_ = wanted;
-  std::atomic<sighandler_t>* led = handler_of(signal);
-  if (!led || !is_function(wanted) || !leading.load(std::memory_order_seq_cst) ||
+sighandler_t HandlerChange::lead(sighandler_t wanted) const {
+  if (!led_ || !is_function(wanted) || !leading.load(std::memory_order_seq_cst) ||
       !in_managed_process())
-    return;
-  led->store(wanted, std::memory_order_release);
-  to_set_ = ours();
+    return wanted;
+  led_->store(wanted, std::memory_order_release);
+  return ours();
 }
 
 sighandler_t HandlerChange::before(sighandler_t found) const {

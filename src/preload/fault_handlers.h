@@ -9,6 +9,8 @@
 
 #include <signal.h>
 
+#include <atomic>
+
 namespace roost {
 
 // Before an instruction is moved; any number of times, by any thread.
@@ -20,14 +22,13 @@ bool leads_fault_handlers();
 class HandlerChange {
  public:
   explicit HandlerChange(int signal);
-  HandlerChange(int signal, sighandler_t wanted);
-  // For the kernel.
-  sighandler_t to_set() const { return to_set_; }
-  // For the program: what was there before, by what the kernel says.
+  // What the kernel is to have in place of the one that the program sets.
+  sighandler_t lead(sighandler_t wanted) const;
+  // What was there before to the program, by what the kernel says.
   sighandler_t before(sighandler_t found) const;
 
  private:
-  sighandler_t to_set_ = SIG_DFL;
+  std::atomic<sighandler_t>* led_;  // null: not a signal of faults
   sighandler_t before_;
 };
 

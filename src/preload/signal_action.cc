@@ -15,19 +15,16 @@ void before_handler(sighandler_t handler) {
   if (handler != SIG_DFL && handler != SIG_IGN) resolve_libc_functions();
 }
 
-int set_action(int signal, const struct sigaction& action, struct sigaction* before) {
-  before_handler(action.sa_handler);
-  HandlerChange change(signal, action.sa_handler);
-  struct sigaction led = action;
-  led.sa_handler = change.to_set();
-  int result = program_sigaction(signal, &led, before);
+int change_action(int signal, const struct sigaction* action, struct sigaction* before) {
+  HandlerChange change(signal);
+  struct sigaction led;
+  if (action) {
+    before_handler(action->sa_handler);
+    led = *action;
+    led.sa_handler = change.lead(action->sa_handler);
+  }
+  int result = program_sigaction(signal, action ? &led : nullptr, before);
   if (result == 0 && before) before->sa_handler = change.before(before->sa_handler);
-  return result;
-}
-
-int ask_for_action(int signal, struct sigaction* before) {
-  int result = program_sigaction(signal, nullptr, before);
-  if (result == 0 && before) before->sa_handler = HandlerChange(signal).before(before->sa_handler);
   return result;
 }
 
@@ -36,7 +33,7 @@ int ask_for_action(int signal, struct sigaction* before) {
 ROOST_EXPORT int sigaction(int signal, const struct sigaction* action,
                            struct sigaction* before) noexcept {
   if (nudges_answer(signal, action, before)) return 0;
-  return action ? set_action(signal, *action, before) : ask_for_action(signal, before);
+  return change_action(signal, action, before);
 }
 extern "C" __attribute__((visibility("default"), alias("sigaction"))) int __sigaction(
     int signal, const struct sigaction* action, struct sigaction* before) noexcept;
@@ -49,8 +46,8 @@ extern "C" __attribute__((visibility("default"), alias("sigaction"))) int __siga
     nudges_give_up(signal);                                                                 \
     if (owns_sigsys(signal) && handler != SIG_ERR && handler != SIG_HOLD)                   \
       return set_sigsys_handler(handler, flags);                                            \
-    HandlerChange change(signal, handler);                                                  \
-    return change.before(real_setter(signal, change.to_set()));                             \
+    HandlerChange change(signal);                                                           \
+    return change.before(real_setter(signal, change.lead(handler)));                        \
   }
 ROOST_SIGNAL_SETTER(signal, SA_RESTART)
 ROOST_SIGNAL_SETTER(bsd_signal, SA_RESTART)

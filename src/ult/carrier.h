@@ -298,7 +298,7 @@ class Pieces {
   void pass(const Batch* under) {
     Carrier& own = *here.carrier;
     step(own);
-    if (has_ready(own)) let_ready_run_if_due(own);
+    let_ready_run_at_times();
     if (under && under->tickets.left()) begin_call_if_due(own, *under);
   }
 

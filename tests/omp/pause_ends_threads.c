@@ -4,26 +4,18 @@
 // reference: gcc
 // sanitized: address
 // reason: libomp ends no threads, and crashes; ThreadSanitizer counts threads that have ended
-#include <dirent.h>
 #include <omp.h>
 #include <pthread.h>
 #include <sched.h>
 #include <unistd.h>
 
 #include "expect.h"
+#include "os_threads.h"
 
 enum { kRounds = 50 };
 static int stop, regions;
 static int private_to_thread = 128;
 #pragma omp threadprivate(private_to_thread)
-
-static int threads(void) {
-  int count = 0;
-  DIR* tasks = opendir("/proc/self/task");
-  for (struct dirent* entry; tasks && (entry = readdir(tasks));) count += entry->d_name[0] != '.';
-  closedir(tasks);
-  return count;
-}
 
 static void* others(void* unused) {
   while (!look(&stop)) {
@@ -36,10 +28,10 @@ static void* others(void* unused) {
 int main(void) {
 #pragma omp parallel num_threads(4)
   private_to_thread = 256 + omp_get_thread_num();
-  int before = threads();
+  int before = os_threads();
   EXPECT_EQ(omp_pause_resource(omp_pause_soft, omp_get_initial_device()), 0);
-  for (int i = 0; i < 1000 && threads() >= before; ++i) usleep(10000);
-  EXPECT_EQ(threads() < before, 1);
+  for (int i = 0; i < 1000 && os_threads() >= before; ++i) usleep(10000);
+  EXPECT_EQ(os_threads() < before, 1);
 #pragma omp parallel num_threads(4)
   if (omp_get_thread_num() != 0) EXPECT_EQ(private_to_thread, 128);
 
