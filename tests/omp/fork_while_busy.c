@@ -15,19 +15,29 @@ static omp_lock_t lock;
 
 static int work(int threads) {
   int count = 0;
+  int outer = 0;
+  int inner = 0;
 #pragma omp parallel num_threads(threads)
   {
+#pragma omp atomic
+    outer += 1;
 #pragma omp parallel num_threads(3)
     {
 #pragma omp barrier
+#pragma omp atomic
+      inner += 1;
 #pragma omp critical(counting)
       count += 1;
     }
   }
-  return count == threads * 3;
+  if (outer == threads && inner == threads * 3 && count == inner) return 1;
+  printf("%d members, %d of inner regions, %d counted where there are %d, %d\n", outer, inner,
+         count, threads, threads * 3);
+  return 0;
 }
 
 static void* keep_busy(void* wrong) {
+  omp_set_max_active_levels(4);  // each thread's own: inner regions without may have one member
   while (!over) {
 #pragma omp parallel num_threads(6)
     {
@@ -49,7 +59,10 @@ int main(void) {
   omp_init_lock(&lock);
   int wrong = 0;
   pthread_t busy;
-  if (pthread_create(&busy, NULL, keep_busy, &wrong) != 0) return 1;
+  if (pthread_create(&busy, NULL, keep_busy, &wrong) != 0) {
+    puts("no thread");
+    return 1;
+  }
   for (int round = 0; round < 200; ++round) {
     pid_t child = fork();
     if (child == 0) {
@@ -80,7 +93,7 @@ int main(void) {
       wrong = 1;
       break;
     }
-    if (round % 10 == 0) work(2);
+    if (round % 10 == 0 && !work(2)) wrong = 1;
   }
   over = 1;
   pthread_join(busy, NULL);
