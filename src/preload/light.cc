@@ -173,11 +173,13 @@ LightWait::LightWait(const Deadline* deadline, OutsideWord* outside)
     : deadline_(deadline), outside_(outside), next_(waits) {
   if (next_) next_->previous_ = this;
   waits = this;
+  wait_begins();
 }
 
 LightWait::~LightWait() {
   (previous_ ? previous_->next_ : waits) = next_;
   if (next_) next_->previous_ = previous_;
+  wait_ends(parked_);
   tell(ROOST_LIGHT_GOES_ON);
 }
 
@@ -207,6 +209,7 @@ bool let_siblings_go_first() {
 }
 
 Park LightWait::park(bool interruptible) {
+  parked_ = true;
   if (!next_ && !previous_) return roost::park(deadline_, interruptible, outside_);
   Nanoseconds least = ~Nanoseconds{0};
   bool words = false;

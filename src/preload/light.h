@@ -76,6 +76,7 @@ class LightWait {
   LightWait* next_;
   LightWait* previous_ = nullptr;
   bool looked_ = false;
+  bool parked_ = false;
 };
 
 // Whether the address is in the runtime's own code, whose loops are its own affair.

@@ -57,11 +57,14 @@ int may_wait() {
 
 int block(const Deadline* deadline) {
   if (int error = may_wait()) return error;
-  while (!take_permit()) {
-    // The permit is left before the unpark: a wake-up for anything else only looks again.
-    if (park(deadline, false) == Park::timed_out) return take_permit() ? 0 : -ETIMEDOUT;
-  }
-  return 0;
+  if (take_permit()) return 0;
+  wait_begins();
+  bool permitted;
+  Park ended = Park::woken;
+  // The permit is left before the unpark: a wake-up for anything else only looks again.
+  while (!(permitted = take_permit()) && ended != Park::timed_out) ended = park(deadline, false);
+  wait_ends();
+  return permitted ? 0 : -ETIMEDOUT;
 }
 
 void unpark_deferred(const void* key, std::uint32_t) {

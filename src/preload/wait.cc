@@ -53,6 +53,7 @@ void LotHost::joins(LotBucketOf& bucket, LotWaiter& waiter) {
   waiter_ = &waiter;
   outer_ = innermost_;
   innermost_ = this;
+  wait_begins();
 }
 
 void LotHost::leaves() {
@@ -61,12 +62,12 @@ void LotHost::leaves() {
   while (*at && *at != this) at = &(*at)->outer_;
   if (!*at) return;
   *at = outer_;
-  // [nested-1] The permit that this wait had may have been the one around it's.
-  if (outer_ && roost::self.record) unpark(roost::self.index);
+  wait_ends();
 }
 
 pthread_mutex_t* LotHost::abandon_all() {
-  if (!innermost_ || inside_roost()) return nullptr;
+  if (inside_roost()) return nullptr;
+  roost::self.waits = 0;
   pthread_mutex_t* unlocked = nullptr;
   while (LotHost* host = innermost_) {
     innermost_ = host->outer_;

@@ -134,6 +134,11 @@ void thread_detach();
 // spuriously. A signal handler ends it early only if `interruptible`; so does what happens at the
 // `outside` word, which takes no deadline. [managed]
 Park park(const Deadline* deadline, bool interruptible, OutsideWord* outside = nullptr);
+// Around a loop that looks at what it waits for and parks, from before its first look. [nested-1]
+// Who ends such a loop within another one, a handler's or a sibling's, leaves its thread a permit,
+// as it may have had the other's: that one looks once more. [managed]
+inline void wait_begins() { ++self.waits; }
+void wait_ends(bool parked = true);
 // The same for a kernel thread whose thread of the program has ended: the policy sees a core left
 // for good, and a new thread when it is woken. [managed]
 void park_ended();

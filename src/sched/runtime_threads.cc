@@ -166,6 +166,11 @@ static Park park(const Deadline* deadline, bool interruptible, OutsideWord* outs
   return result;
 }
 
+void wait_ends(bool parked) {
+  // None are left where a handler has jumped out of them all.
+  if (self.waits && --self.waits && parked && self.record) unpark(self.index);
+}
+
 Park park(const Deadline* deadline, bool interruptible, OutsideWord* outside) {
   return park(deadline, interruptible, outside, false);
 }

@@ -10,6 +10,30 @@ namespace {
 
 constexpr std::uint32_t kDeferred = sizeof self.deferred / sizeof self.deferred[0];
 
+// Wake-ups handed on. A place is written by who has turned it from free to taken.
+enum class Place : std::uint8_t { free, taken, full };
+struct HandedOn {
+  std::atomic<Place> place{Place::free};
+  DeferredWake wake = {};
+};
+constexpr unsigned kHandedOn = 64;
+constinit HandedOn handed_on[kHandedOn] = {};
+constinit std::atomic<bool> any_handed_on{false};
+
+bool hand_on(const DeferredWake& wake) {
+  for (HandedOn& slot : handed_on) {
+    Place expected = Place::free;
+    if (!slot.place.compare_exchange_strong(expected, Place::taken, std::memory_order_acquire,
+                                            std::memory_order_relaxed))
+      continue;
+    slot.wake = wake;
+    slot.place.store(Place::full, std::memory_order_release);
+    any_handed_on.store(true, std::memory_order_release);
+    return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 std::atomic<bool> handlers_stay_out{false};
@@ -76,6 +100,26 @@ void run_deferred_wakes() {
       self.too_many_deferred = false;
       wake_everybody();
     }
+  }
+}
+
+void hand_on_deferred_wakes() {
+  if (!self.n_deferred) return;
+  NoSignals guard;
+  while (self.n_deferred && hand_on(self.deferred[self.n_deferred - 1])) --self.n_deferred;
+}
+
+void issue_wakes_handed_on(bool (*may_issue)(const void*)) {
+  if (!any_handed_on.exchange(false, std::memory_order_acquire)) return;
+  for (HandedOn& slot : handed_on) {
+    if (slot.place.load(std::memory_order_acquire) != Place::full) continue;
+    if (!may_issue(slot.wake.key)) {
+      any_handed_on.store(true, std::memory_order_relaxed);
+      continue;
+    }
+    DeferredWake wake = slot.wake;
+    slot.place.store(Place::free, std::memory_order_release);
+    wake.run(wake.key, wake.count);
   }
 }
 

@@ -31,6 +31,7 @@ struct Self {
   bool blocks_signals = false;  // for the outermost of them
   std::uint64_t blocked_before = 0;
   bool parked = false;             // waits for a grant; only a signal handler can see it set
+  std::uint32_t waits = 0;         // that may park, one within the other (wait_begins)
   bool in_kernel = false;          // inside a blocking kernel call, without a core
   bool inside_libc = false;        // in a call that libc made, and so perhaps with a lock of libc's
   bool waits_inside_libc = false;  // there without a core, or a wait for one
@@ -128,5 +129,12 @@ inline void keep_handlers_out_of_sections() {
 
 // Leaves a wake-up for the interrupted code to issue. Called in a handler, with self.depth > 0.
 void defer_wake(void (*run)(const void*, std::uint32_t), const void* key, std::uint32_t count);
+
+// A handler that waits, with self.depth > 0, may wait for somebody whose wake-up was deferred: they
+// are left to another thread of the process. Those that find no room stay with the caller.
+void hand_on_deferred_wakes();
+// Issues what others have handed on, as far as `may_issue` lets it: not what needs a lock that the
+// interrupted code has. In one thread at a time.
+void issue_wakes_handed_on(bool (*may_issue)(const void* key));
 
 }  // namespace roost
