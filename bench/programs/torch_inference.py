@@ -16,6 +16,8 @@ def main():
     parser.add_argument("--seconds", type=float, default=1, help="serve for so long (default 1)")
     parser.add_argument("--clients", type=int, default=1, metavar="N",
                         help="clients with a request under way each, first come, first served")
+    parser.add_argument("--models", type=int, default=1, metavar="N",
+                        help="models with weights of their own, for the clients in turn")
     parser.add_argument("--layers", type=int, default=2)
     parser.add_argument("--width", type=int, default=256, help="of the model (default 256)")
     options = parser.parse_args()
@@ -26,11 +28,13 @@ def main():
 
     torch.manual_seed(1)
     layer = torch.nn.TransformerEncoderLayer(options.width, 4, 4 * options.width, batch_first=True)
-    model = torch.nn.TransformerEncoder(layer, options.layers).eval()
-    batch = torch.randn(8, 64, options.width)
+    models = [torch.nn.TransformerEncoder(layer, options.layers).eval()
+              for _ in range(options.models)]
+    batches = [torch.randn(8, 64, options.width) for _ in models]
     with torch.inference_mode():
         for _ in range(3):
-            answer = model(batch)
+            for model, batch in zip(models, batches):
+                answer = model(batch)
         print("ready", flush=True)
         begin = float(sys.stdin.readline())
         time.sleep(max(0.0, begin - time.monotonic()))
@@ -39,7 +43,8 @@ def main():
         issued = [begin] * options.clients
         latencies = []
         while True:
-            answer = model(batch)
+            turn = len(latencies) % options.models
+            answer = models[turn](batches[turn])
             now = time.monotonic()
             if now - begin > options.seconds:
                 break

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from . import machine
 from .cases import Place, nested_command, numpy_python
-from .model import IDEAL, LINUX, ROOST, Aspect, Case, Target, Variant
+from .model import BOUND, IDEAL, LINUX, ROOST, Aspect, Case, Target, Variant
 
 PROGRAMS = Path(__file__).resolve().parent.parent / "programs"
 
@@ -72,18 +72,25 @@ def _torch(place: Place) -> list[Case]:
 
 
 def _torch_case(place: Place, processes: int, threads: int) -> Case:
-    """Servers with one client each. The ideal has the same clients, and a server a core."""
-    def servers(copies: int, *prefix: str, clients: int = 1) -> tuple[str, ...]:
+    """Servers with one client each. The ideal has the same clients, and a server a core.
+
+    The ideal's servers have one model each, whose weights stay in its core's cache. The bound's
+    have as many as there are servers otherwise: what the scheduler cannot help.
+    """
+    def servers(copies: int, *prefix: str, clients: int = 1, models: int = 1) -> tuple[str, ...]:
         return script("closed_loop.py", str(copies), _seconds(place), "--", *prefix,
                        *script("torch_inference.py", "--clients", str(clients),
-                               python=torch_python()))
+                               "--models", str(models), python=torch_python()))
 
     cores = min(machine.cores(), processes)
     width = {"OMP_NUM_THREADS": str(threads)}
     one = {"OMP_NUM_THREADS": "1"}
     same = servers(processes)
+    each = processes // cores
+    bound = [Variant(BOUND, servers(cores, clients=each, models=each), one)] if each > 1 else []
     return Case(f"torch/{processes}x{threads}", "requests/s", (
-        Variant(IDEAL, servers(cores, clients=processes // cores), one),
+        Variant(IDEAL, servers(cores, clients=each), one),
+        *bound,
         Variant(LINUX, same, width),
         Variant("OMP_WAIT_POLICY=passive", same, width | {"OMP_WAIT_POLICY": "passive"}),
         Variant("OMP_NUM_THREADS=1", same, one),
