@@ -240,7 +240,8 @@ struct roost_state {
   uint32_t cores;
   uint32_t idle_cores;    /* owned by no thread */
   uint32_t ready_threads; /* waiting for a core, all processes together */
-  uint32_t reserved[5];
+  uint32_t others_cores;  /* owned by threads of other processes */
+  uint32_t reserved[4];
 };
 /* -ENOTCONN. */
 ROOST_API int roost_state(struct roost_state* state);

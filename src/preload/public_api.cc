@@ -71,6 +71,11 @@ void unpark_deferred(const void* key, std::uint32_t) {
   unpark(static_cast<ThreadIndex>(reinterpret_cast<std::uintptr_t>(key)));
 }
 
+// A core that is being claimed for a thread is nobody's own.
+bool is_own(ThreadIndex owner) {
+  return owner != kNoThread && runtime_segment().threads[owner].process == runtime_process();
+}
+
 // Copies outlive the mapping, which a fork replaces in the child.
 const char* keep_name(char (&copy)[kInstanceNameBytes], const char* name, std::size_t bytes) {
   static constinit Lock lock;
@@ -212,7 +217,9 @@ ROOST_EXPORT int roost_state(struct roost_state* state) {
   state->cores = runtime_segment().header->n_cores;
   for (unsigned core = 0; core < state->cores; ++core) {
     const CoreSlot<RealWorld>& slot = runtime_segment().cores[core];
-    state->idle_cores += slot.owner.load(std::memory_order_relaxed) == 0;
+    std::uint32_t owner = slot.owner.load(std::memory_order_relaxed);
+    state->idle_cores += owner == 0;
+    state->others_cores += owner && !is_own(thread_of_owner(owner));
     state->ready_threads += slot.ready.load(std::memory_order_relaxed);
   }
   return 0;

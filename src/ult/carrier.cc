@@ -48,10 +48,11 @@ namespace {
 constexpr Nanoseconds kShortPatience = 4'000;
 constinit Crowding crowding;
 
+constexpr unsigned kLookEvery = 16;  // pauses between looks at others: about 0.4 us
+
 }  // namespace
 
 bool Patience::wait() {
-  constexpr unsigned kLookEvery = 16;  // pauses between looks at others: about 0.4 us
   constexpr unsigned kYieldEvery = 8 * kLookEvery;
   constexpr Nanoseconds kSpread = 1'000'000;  // in which the kernel puts threads on CPUs apart
   Nanoseconds limit = patience_limit.load(std::memory_order_relaxed);
@@ -82,7 +83,23 @@ bool Patience::wait() {
     kernel::yield();
     last_look_ = kernel::now();
   }
-  return now - began_ < limit;
+  if (now - began_ < limit) return true;
+  return limit == kStandardPatience && goes_on(now - began_);
+}
+
+// Beyond the standard: as long as the pauses it knows, while no other process is about.
+bool Patience::goes_on(Nanoseconds waited) {
+  constexpr Nanoseconds kLook = 100'000;
+  if (waited >= Pauses::kLongest || !here.carrier || !here.carrier->pauses.are_short())
+    return false;
+  if (waited < looks_at_) return true;
+  looks_at_ = waited + kLook;
+  return !host::others_have_cores();
+}
+
+void Patience::note_sleep() {
+  if (tries_ < kLookEvery || !here.carrier) return;
+  here.carrier->pauses.add(kernel::now() - began_);
 }
 
 // ---- Idling -------------------------------------------------------------------------------------
@@ -110,6 +127,7 @@ void idle(Carrier& carrier, const Batch* under, bool pieces, Patience& patience)
   if (!something) {
     InRuntime in_runtime;
     host::sleep(carrier.sleeper);
+    patience.note_sleep();
   }
   end_sleep(carrier);
   sleeping_carriers.fetch_sub(1, std::memory_order_relaxed);

@@ -13,6 +13,7 @@
 // The protocols (wake-ups, mail, sleep) are argued in ult/PROTOCOL.md; labels [wake-n], [mail-n].
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -134,6 +135,21 @@ struct Spun {
   std::atomic<std::int32_t> on{-1};
 };
 
+// How long a carrier's sleeps were of late. Where all were short (a program that computes by itself
+// between its regions), it had better not have slept: to wake it costs 20 us.
+class Pauses {
+ public:
+  static constexpr Nanoseconds kLongest = 5'000'000;
+
+  // One that began when the carrier began to wait.
+  void add(Nanoseconds length) { n_short_ = length < kLongest ? std::min(n_short_ + 1, kMany) : 0; }
+  bool are_short() const { return n_short_ == kMany; }
+
+ private:
+  static constexpr int kMany = 8;
+  int n_short_ = 0;
+};
+
 struct alignas(kCoreStride) Carrier {
   // What others write.
   std::atomic<Strand*> woken{nullptr};  // a stack: strands that were made ready elsewhere
@@ -162,8 +178,9 @@ struct alignas(kCoreStride) Carrier {
   Strand* spare = nullptr;    // stacks for calls to come
   Strand* left = nullptr;     // by the switch under way, for sanitizers
   unsigned index = 0;
-  unsigned victim = 0;          // where it looked last for something to do
-  unsigned glance = 0;          // and whether there is something
+  unsigned victim = 0;  // where it looked last for something to do
+  unsigned glance = 0;  // and whether there is something
+  Pauses pauses;
   bool counted = false;         // among the active ones
   bool counted_before = false;  // the sleep it has announced
   std::uint32_t live = 0;       // strands that have begun a call, besides the root
@@ -240,15 +257,21 @@ class Patience {
  public:
   // Pauses. False when it is time to sleep.
   bool wait();
+  // It has slept.
+  void note_sleep();
   void renew() {
     tries_ = 0;
     has_yielded_ = false;
+    looks_at_ = 0;
   }
 
  private:
+  bool goes_on(Nanoseconds waited);
+
   unsigned tries_ = 0;
   bool has_yielded_ = false;
   Nanoseconds began_ = 0, last_look_ = 0;
+  Nanoseconds looks_at_ = 0;  // at who has cores, for the next time beyond the standard
 };
 // How long, in ns; 0: not at all.
 extern constinit std::atomic<Nanoseconds> patience_limit;

@@ -54,6 +54,10 @@ unsigned idle_cores() {
   struct roost_state state;
   return with_roost() && roost_state(&state) == 0 ? state.idle_cores : 0;
 }
+bool others_have_cores() {
+  struct roost_state state;
+  return with_roost() && (roost_state(&state) != 0 || state.others_cores > 0);
+}
 bool core_to_spare(unsigned active) { return with_roost() ? idle_cores() > 0 : active < cores(); }
 
 void sleep(Sleeper& sleeper) {

@@ -37,6 +37,8 @@ void forget_cores();
 bool others_wait();
 // Cores of the instance that no thread has; 0 without one.
 unsigned idle_cores();
+// Whether threads of other processes own cores, as far as Roost says so.
+bool others_have_cores();
 // Whether a thread that is woken now finds a core. `active`: carriers of this process that are
 // busy.
 bool core_to_spare(unsigned active);
