@@ -12,7 +12,6 @@
 #include "omp/affinity.h"
 #include "omp/allocators.h"
 #include "omp/env_parse.h"
-#include "omp/fork.h"
 #include "omp/icv.h"
 #include "ult/carrier.h"
 #include "ult/host.h"
@@ -407,7 +406,6 @@ const Settings& settings() {
     }
   }
   if (first) {
-    watch_forks();
     if (the_settings.display_env != Settings::Show::no)
       display_environment(the_settings.display_env == Settings::Show::verbose);
     if (the_settings.display_settings) display_settings();

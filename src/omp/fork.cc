@@ -4,8 +4,6 @@
 // the forking thread is alone: workers, waiting strands of all carriers (its own too: they are
 // other OpenMP threads) and hot teams belong to the parent. The caller stays the member it was; a
 // child of a member inside a region may open regions of its own, but cannot end the parent's.
-#include "omp/fork.h"
-
 #include <pthread.h>
 
 #include "omp/crew.h"
@@ -43,8 +41,9 @@ void in_child() {
   keep_own_root_after_fork();
 }
 
+// As the library is loaded: nothing of it has begun then that a fork could leave half done. After
+// Roost's, which is loaded before, so that its threads may go on until our locks are taken.
+[[gnu::constructor]] void watch_forks() { pthread_atfork(before, in_parent, in_child); }
+
 }  // namespace
-
-void watch_forks() { pthread_atfork(before, in_parent, in_child); }
-
 }  // namespace roost::omp

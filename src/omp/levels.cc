@@ -5,7 +5,10 @@
 #include <link.h>
 #include <sys/auxv.h>
 
+#include <algorithm>
+
 #include "omp/ompt_callbacks.h"
+#include "ult/kernel.h"
 
 namespace roost::omp {
 namespace {
@@ -61,6 +64,9 @@ struct Remembered {
   // tried as for the first time, and how many it was.
   std::atomic<std::uint32_t> retry_in, patience;
   std::atomic<bool> computes;
+  // Where that was found wrong: for how many regions it is not believed again, and how many it was.
+  std::atomic<std::uint32_t> disbelief, last_disbelief;
+  std::atomic<std::uint32_t> awaited;  // regions in a row that ended with the last call begun
 };
 constinit Remembered remembered[64] = {};
 Remembered& place_of(const void* function) {
@@ -79,6 +85,9 @@ void remember(const void* function, Waiting waiting) {
   if (!is_remembered(function)) {
     place.patience.store(0, std::memory_order_relaxed);
     place.computes.store(false, std::memory_order_relaxed);
+    place.disbelief.store(0, std::memory_order_relaxed);
+    place.last_disbelief.store(0, std::memory_order_relaxed);
+    place.awaited.store(0, std::memory_order_relaxed);
   }
   if (waiting >= Waiting::polling) {
     std::uint32_t before = place.patience.load(std::memory_order_relaxed);
@@ -88,6 +97,49 @@ void remember(const void* function, Waiting waiting) {
   }
   place.waiting.store(waiting, std::memory_order_relaxed);
   place.function.store(function, std::memory_order_relaxed);
+}
+
+// Counts of several threads at once may get lost.
+bool count_down(std::atomic<std::uint32_t>& counter) {
+  std::uint32_t left = counter.load(std::memory_order_relaxed);
+  if (left) counter.store(left - 1, std::memory_order_relaxed);
+  return left != 0;
+}
+
+// Members that were taken to compute, and kept others all the same for longer than one does: they
+// wait for those. Each such region takes long, so it is seldom tried again.
+void learn_computing(const Team& team) {
+  constexpr std::uint32_t kFirst = 64, kLast = 1 << 20;  // regions
+  const void* function = team.region.function;
+  if (!team.computes.load(std::memory_order_relaxed) || !is_remembered(function)) return;
+  Remembered& place = place_of(function);
+  if (!place.computes.load(std::memory_order_relaxed)) {
+    if (!count_down(place.disbelief)) place.computes.store(true, std::memory_order_relaxed);
+  } else if (team.kept.load(std::memory_order_relaxed)) {
+    std::uint32_t before = place.last_disbelief.load(std::memory_order_relaxed);
+    std::uint32_t next = std::clamp(4 * before, kFirst, kLast);
+    place.last_disbelief.store(next, std::memory_order_relaxed);
+    place.disbelief.store(next, std::memory_order_relaxed);
+    place.computes.store(false, std::memory_order_relaxed);
+  }
+}
+
+// Members that did one thing after the other until the last one had begun waited for it, if that
+// ended the region, and not by chance.
+void learn_awaited(const Team& team) {
+  constexpr Nanoseconds kSoon = 30'000'000;
+  constexpr std::uint32_t kEnough = 2;
+  Nanoseconds last_due = team.last_due.load(std::memory_order_relaxed);
+  const void* function = team.region.function;
+  if (!last_due) {
+    if (is_remembered(function)) place_of(function).awaited.store(0, std::memory_order_relaxed);
+    return;
+  }
+  if (ult::kernel::now() - last_due > kSoon) return;
+  if (!is_remembered(function)) remember(function, Waiting::calm);
+  std::uint32_t awaited = place_of(function).awaited.load(std::memory_order_relaxed) + 1;
+  place_of(function).awaited.store(awaited, std::memory_order_relaxed);
+  if (awaited >= kEnough) remember(function, Waiting::blocking);
 }
 
 }  // namespace
@@ -106,8 +158,8 @@ void learn_waiting(const Team& team) {
   } else if (spins && before != Waiting::polling) {
     remember(function, Waiting::spinning);
   }
-  if (team.computes.load(std::memory_order_relaxed) && is_remembered(function))
-    place_of(function).computes.store(true, std::memory_order_relaxed);
+  learn_computing(team);
+  learn_awaited(team);
 }
 
 bool computes_for_long(const void* function) {
@@ -123,11 +175,7 @@ Waiting how_waiting(const void* function) {
 Waiting waiting_to_expect(const void* function) {
   Waiting waiting = how_waiting(function);
   if (waiting < Waiting::polling) return waiting;
-  // Counts of several threads at once may get lost.
-  std::atomic<std::uint32_t>& retry_in = place_of(function).retry_in;
-  std::uint32_t left = retry_in.load(std::memory_order_relaxed);
-  retry_in.store(left ? left - 1 : 0, std::memory_order_relaxed);
-  if (left) return waiting;
+  if (count_down(place_of(function).retry_in)) return waiting;
   return waiting == Waiting::polling ? Waiting::spinning : Waiting::unseen;
 }
 

@@ -306,8 +306,7 @@ void run_in_place(Team& team, unsigned number) {
 // find parts to begin: who has none cannot help with tasks. Who waits in the region for such a part
 // begins it himself.
 void run_tasks_at_first(Team& team, Member& master) {
-  ult::Pieces tasks;
-  while (team.pieces.load(std::memory_order_relaxed) && run_task(master)) tasks.pass(&team);
+  while (team.pieces.load(std::memory_order_relaxed) && run_task(master)) ult::pass_piece(&team);
 }
 
 }  // namespace

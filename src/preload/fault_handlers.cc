@@ -74,8 +74,9 @@ HandlerChange::HandlerChange(int signal)
 
 // A child that shares our memory has actions of its own.
 sighandler_t HandlerChange::lead(sighandler_t wanted) const {
-  if (!led_ || !is_function(wanted) || !leading.load(std::memory_order_seq_cst) ||
-      !in_managed_process())
+  // Ours is what a system call has told the program, where those are not seen to.
+  if (!led_ || !is_function(wanted) || wanted == ours() ||
+      !leading.load(std::memory_order_seq_cst) || !in_managed_process())
     return wanted;
   led_->store(wanted, std::memory_order_release);
   return ours();

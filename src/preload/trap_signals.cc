@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "os/sys.h"
+#include "preload/fault_handlers.h"
 #include "preload/process.h"
 #include "preload/real.h"
 #include "preload/trap.h"
@@ -45,6 +46,11 @@ std::uint64_t word_of(const sigset_t& set) {
   return word;
 }
 void set_word(sigset_t& set, std::uint64_t word) { memcpy(&set, &word, sizeof word); }
+
+sighandler_t handler_in(const KernelAction& action) {
+  return reinterpret_cast<sighandler_t>(action.handler);
+}
+std::uintptr_t word_of(sighandler_t handler) { return reinterpret_cast<std::uintptr_t>(handler); }
 
 KernelAction exchange_view(const KernelAction* action) {
   KernelAction old{view.handler.load(std::memory_order_relaxed),
@@ -218,7 +224,7 @@ int program_sigaction(int signal, const struct sigaction* action, struct sigacti
     KernelAction before = exchange_view(action ? &wanted : nullptr);
     if (!old) return 0;
     *old = {};
-    old->sa_handler = reinterpret_cast<sighandler_t>(before.handler);
+    old->sa_handler = handler_in(before);
     old->sa_flags = static_cast<int>(before.flags);
     set_word(old->sa_mask, before.mask);
     return 0;
@@ -244,7 +250,7 @@ int program_sigaction(int signal, const struct sigaction* action, struct sigacti
 sighandler_t set_sigsys_handler(sighandler_t handler, int flags) {
   KernelAction wanted{reinterpret_cast<std::uintptr_t>(handler), static_cast<unsigned long>(flags),
                       0, flags & SA_NODEFER ? 0 : kSigsys};
-  return reinterpret_cast<sighandler_t>(exchange_view(&wanted).handler);
+  return handler_in(exchange_view(&wanted));
 }
 
 void set_sigsys_restart(bool restart) {
@@ -265,8 +271,11 @@ long program_rt_sigaction(int signal, long action, long old) {
   }
   std::uint64_t mask = wanted ? wanted->mask : 0;
   bool had = exchange_mask(signal, wanted ? &mask : nullptr);
+  HandlerChange change(signal);
+  KernelAction led = wanted ? *wanted : KernelAction{};
+  if (wanted) led.handler = word_of(change.lead(handler_in(*wanted)));
   auto set = [&](std::uint64_t hidden, long to) {
-    KernelAction copy = wanted ? *wanted : KernelAction{};
+    KernelAction copy = led;
     copy.mask &= ~hidden;
     return os::raw_syscall(SYS_rt_sigaction, signal, wanted ? os::arg(&copy) : 0, to, 8);
   };
@@ -275,6 +284,7 @@ long program_rt_sigaction(int signal, long action, long old) {
   if (result != 0) return result;
   if (must_set_again(mask, hidden)) set(kSigsys, 0);
   if (before && had) before->mask |= kSigsys;
+  if (before) before->handler = word_of(change.before(handler_in(*before)));
   return 0;
 }
 

@@ -88,6 +88,8 @@ struct Batch {
   mutable std::atomic<bool> kept{false};
   // Whether its calls are known to compute for long: one went on though others had not begun.
   mutable std::atomic<bool> computes{false};
+  // When the last of its calls was begun because those begun before went on and on without it.
+  std::atomic<Nanoseconds> last_due{0};
   // How long its calls have paused in libc, to look at something again after it perhaps, in ns.
   mutable std::atomic<Nanoseconds> polled{0};
   // Wakes those that wait in calls of the batch, to do that work. Called when pieces are left and
@@ -105,6 +107,7 @@ struct Batch {
     blocks.store(false, std::memory_order_relaxed);
     kept.store(false, std::memory_order_relaxed);
     computes.store(false, std::memory_order_relaxed);
+    last_due.store(0, std::memory_order_relaxed);
     polled.store(0, std::memory_order_relaxed);
   }
 

@@ -160,6 +160,9 @@ struct alignas(kCoreStride) Carrier {
   // How often it has gone from one thing to the next, for the watch (ult/watch.cc); a hint.
   std::atomic<std::uint32_t> steps{0};
   std::atomic<const Batch*> inside{nullptr};  // what the running strand is inside of, likewise
+  // One around its running strand that has calls left, one of which it is to begin itself: set by
+  // the watch.
+  std::atomic<Batch*> due{nullptr};
   std::atomic<bool> wants_pieces{false};  // and whether it would do pieces of work of that batch
   Spun spun;
 
@@ -312,37 +315,33 @@ inline void let_ready_run_at_times() {
   if (has_ready(*here.carrier)) let_ready_run_if_due(*here.carrier);
 }
 
+// Begins the call that the watch wants this carrier to begin, if there is one and the caller's
+// strand, which waits for `under`, may begin it. That one is in a list, or is `ready` and queues
+// up.
+bool begin_due_call(Carrier& own, const Batch* under, bool ready);
+
 // Between the pieces of work of one strand, which are the program's own code in this library's name
-// (tasks) and may go on for as long as the region does.
-class Pieces {
- public:
-  // After a piece: the watch is told, ready strands go on at times, and seldom a call of `under`
-  // that nobody has begun: what the pieces are may be up to it (ult/PROTOCOL.md).
-  void pass(const Batch* under) {
-    Carrier& own = *here.carrier;
-    step(own);
-    let_ready_run_at_times();
-    if (under && under->tickets.left()) begin_call_if_due(own, *under);
-  }
-
- private:
-  void begin_call_if_due(Carrier& own, const Batch& under);
-
-  std::uint64_t since_ = 0;  // the first one, or the last call, in ticks
-};
+// (tasks) and may go on for as long as the region does: the watch is told, ready strands go on at
+// times, and seldom a call of `under` that nobody has begun: what the pieces are may be up to it
+// (ult/PROTOCOL.md).
+inline void pass_piece(const Batch* under) {
+  Carrier& own = *here.carrier;
+  step(own);
+  let_ready_run_at_times();
+  begin_due_call(own, under, true);
+}
 
 // Waits until ready() holds. Who makes it hold wakes `list` afterwards. work() does a piece of work
 // and says whether there was one; with `pieces`, it must find one whenever there are any.
 template <class Ready, class Work>
 void wait_until(WaitList& list, Meanwhile meanwhile, Ready&& ready, Work&& work) {
   Patience patience;
-  Pieces pieces;
   Waiter waiter;
   for (;;) {
     if (ready()) break;
     if (work()) {
       patience.renew();
-      pieces.pass(meanwhile.under);
+      pass_piece(meanwhile.under);
       continue;
     }
     if (!has_other_work(*here.carrier, meanwhile.under) && patience.wait()) continue;

@@ -293,6 +293,7 @@ void reset_after_fork() {
     for (std::atomic<Batch*>& slot : carrier->open) slot.store(nullptr, std::memory_order_relaxed);
     carrier->n_open.store(0, std::memory_order_relaxed);
     carrier->overdue.store(nullptr, std::memory_order_relaxed);
+    carrier->due.store(nullptr, std::memory_order_relaxed);
     carrier->sleeper.word.cancel();
     carrier->hungry.store(nullptr, std::memory_order_relaxed);
   }

@@ -3,6 +3,7 @@
 
 #include "base/ticks.h"
 #include "ult/context.h"
+#include "ult/kernel.h"
 #include "ult/overflow.h"
 #include "ult/thread_data.h"
 
@@ -246,16 +247,16 @@ void begin_on_fresh_strand(Carrier& carrier, const Call& call, const Batch* unde
   switch_to(carrier, strand);
 }
 
-void Pieces::begin_call_if_due(Carrier& own, const Batch& under) {
-  constexpr std::uint64_t kEvery = 100'000'000;  // ticks: 20 to 100 ms
-  std::uint64_t now = ticks();
-  if (!since_) since_ = now;
-  if (now - since_ < kEvery) return;
-  since_ = now;
+bool begin_due_call(Carrier& own, const Batch* under, bool ready) {
+  Batch* due = own.due.load(std::memory_order_acquire);
+  if (__builtin_expect(!due, 1)) return false;
   Call call;
-  if (!take_of(const_cast<Batch&>(under), &under, call)) return;
-  queue_self(own);
-  begin_on_fresh_strand(own, call, &under);
+  if (!take_of(*due, under, call)) return false;
+  own.due.store(nullptr, std::memory_order_relaxed);
+  if (!due->tickets.left()) due->last_due.store(kernel::now(), std::memory_order_relaxed);
+  if (ready) queue_self(own);
+  begin_on_fresh_strand(own, call, due);
+  return true;
 }
 
 void suspend(const Meanwhile& meanwhile) {
@@ -266,6 +267,7 @@ void suspend(const Meanwhile& meanwhile) {
   Patience patience;
   for (;;) {
     Call call;
+    if (begin_due_call(carrier, under, false)) return;
     // Calls and pieces of the batch that is waited for come first: once this strand is suspended,
     // its carrier may have only strands that may not begin them, and so may all others.
     if (meanwhile.pieces && under->pieces.load(std::memory_order_relaxed)) return;

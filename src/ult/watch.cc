@@ -17,10 +17,12 @@ constexpr unsigned kQuietTicks = 50;            // without light strands before 
 constexpr Nanoseconds kSuspicious = 1'000'000;  // CPU time a strand has used at a stretch: asked
 constexpr Nanoseconds kHopeless = 8'000'000;    // and where asking has not helped,
 constexpr Nanoseconds kComputes = 256'000'000;  // and where it is known to compute
-constexpr Nanoseconds kAsleep = 20'000'000;     // time a thread sleeps inside a batch,
-constexpr unsigned kAsleepLooks = 5;            // at so many looks in a row
-constexpr Nanoseconds kRarest = 64'000'000;     // CPU time between requests
-constexpr unsigned kMaxWatched = 1024;          // carriers
+constexpr Nanoseconds kGoesOn = 64'000'000;     // CPU time a carrier goes on and leaves calls, and
+constexpr Nanoseconds kGoesOnStill = 1'000'000'000;  // once it has been told of them
+constexpr Nanoseconds kAsleep = 20'000'000;          // time a thread sleeps inside a batch,
+constexpr unsigned kAsleepLooks = 5;                 // at so many looks in a row
+constexpr Nanoseconds kRarest = 64'000'000;          // CPU time between requests
+constexpr unsigned kMaxWatched = 1024;               // carriers
 constexpr std::size_t kStack = 64 * 1024;
 
 enum class State : std::uint32_t { none, awake, asleep };
@@ -41,6 +43,20 @@ struct Seen {
 };
 Seen seen[kMaxWatched];
 
+// Calls that a carrier leaves which goes from one thing to the next, and had used so much CPU time
+// when there was one more of them, or when something was done about it.
+struct Left {
+  const Batch* batch;
+  Tickets<RealWorld>::Word tickets;
+  std::uint32_t steps;
+  Nanoseconds used;
+  bool told;  // it was to begin one itself
+};
+// Of the innermost batch that has some, and of the outermost: inner ones come and go.
+struct {
+  Left inner, outer;
+} left[kMaxWatched];
+
 Seen first_sight(std::uint32_t steps, Nanoseconds used, Nanoseconds now) {
   return {steps, used, now, used, now, kSuspicious, 0, nullptr, 0};
 }
@@ -60,6 +76,12 @@ const Batch* with_open_calls(const Batch* batch) {
   return batch;
 }
 
+const Batch* outermost_with_open_calls(const Batch* open) {
+  const Batch* found = open;
+  while ((open = with_open_calls(open->parent.load(std::memory_order_relaxed)))) found = open;
+  return found;
+}
+
 // In a call that does not let siblings run. Seen at several looks: to the kernel, who waits for a
 // core sleeps as well, and so does one that has just been granted it.
 bool sleeps_long(const Carrier& carrier, Seen& it, Nanoseconds now) {
@@ -76,9 +98,11 @@ void show_overdue(Carrier& carrier, const Batch* batch) {
   carrier.overdue.store(const_cast<Batch*>(batch), std::memory_order_release);
 }
 
-void hide_overdue(Carrier& carrier) {
+void hide_what_is_begun(Carrier& carrier) {
   Batch* batch = carrier.overdue.load(std::memory_order_relaxed);
   if (batch && !batch->tickets.left()) show_overdue(carrier, nullptr);
+  batch = carrier.due.load(std::memory_order_relaxed);
+  if (batch && !batch->tickets.left()) carrier.due.store(nullptr, std::memory_order_relaxed);
 }
 
 // It finds a call by itself, if not the one that is needed here.
@@ -92,6 +116,28 @@ void wake_or_add_worker() {
     return;
   }
   ensure_workers(workers_count() + 1);
+}
+
+void let_others_begin(Carrier& carrier, const Batch* open) {
+  open->kept.store(true, std::memory_order_relaxed);
+  show_overdue(carrier, open);
+  wake_or_add_worker();
+}
+
+// What the carrier does may be up to a call that it leaves for long: it is to begin one itself, on
+// a stack of its own. If it does not come to that, as it is not what it waits for, others do.
+void press_if_left_for_long(Carrier& carrier, Left& it, const Batch* open, std::uint32_t steps,
+                            Nanoseconds used) {
+  auto tickets = open->tickets.look();
+  if (it.batch != open || it.tickets != tickets || used < it.used)
+    it = {open, tickets, steps, used, false};
+  if (steps == it.steps || used - it.used < (it.told ? kGoesOnStill : kGoesOn)) return;
+  if (it.told) {
+    let_others_begin(carrier, open);
+  } else {
+    carrier.due.store(const_cast<Batch*>(open), std::memory_order_release);
+  }
+  it = {open, tickets, steps, used, true};
 }
 
 // Strands or pieces of work that the running strand keeps from going on.
@@ -133,7 +179,7 @@ Found look() {
   Nanoseconds now = kernel::now();
   for (unsigned i = 0; i < n && i < kMaxWatched; ++i) {
     Carrier& carrier = *carrier_at(i);
-    hide_overdue(carrier);
+    hide_what_is_begun(carrier);
     const Batch* inside = carrier.inside.load(std::memory_order_acquire);  // [watch-2]
     if (!inside) continue;
     found.any = true;
@@ -163,14 +209,17 @@ Found look() {
     }
     const Batch* open = with_open_calls(inside);
     if (!open) continue;
+    const Batch* outermost = outermost_with_open_calls(open);
+    press_if_left_for_long(carrier, left[i].outer, outermost, steps, used);
+    if (open != outermost) press_if_left_for_long(carrier, left[i].inner, open, steps, used);
     // Computing for long, or spinning where asking has not helped: that looks the same.
     bool busy = spent >= (open->computes.load(std::memory_order_relaxed) ? kComputes : kHopeless);
     if (spent >= kSuspicious && !busy) continue;
     if (!busy && !sleeps_long(carrier, it, now)) continue;
-    if (!busy) inside->blocks.store(true, std::memory_order_relaxed);
-    open->kept.store(true, std::memory_order_relaxed);
-    show_overdue(carrier, open);
-    wake_or_add_worker();
+    // Who sleeps in this library waits for others' members, perhaps because they have had no CPU.
+    if (!busy && !carrier.sleeper.word.is_set())
+      inside->blocks.store(true, std::memory_order_relaxed);
+    let_others_begin(carrier, open);
     it = first_sight(steps, used, now);
     if (!busy) continue;
     it.told = open;

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "expect.h"
+#include "inline_syscall.h"
 
 #if defined(__x86_64__)
 #define FAR_FROM_PADDING ".rept 160\nclc\n.endr\n"
@@ -197,6 +198,24 @@ CASE(handlers_that_were_there_before_find_it_too) {
   struct sigaction found;
   EXPECT_EQ(sigaction(SIGSEGV, NULL, &found), 0);
   EXPECT(found.sa_sigaction == on_fault);
+  end_to_meet();
+}
+
+// As a crash reporter may do that makes its system calls itself.
+CASE(what_a_system_call_has_told_can_be_set_again) {
+  struct {
+    void (*handler)(int);
+    unsigned long flags;
+    void* restorer;
+    uint64_t mask;
+  } told;
+  set_fault_handler(NULL);
+  begin_to_meet_at_head();
+  EXPECT_EQ(INLINE(SYS_rt_sigaction, SIGSEGV, NULL, ADDRESS(&told), sizeof told.mask), 0);
+  EXPECT(signal(SIGSEGV, SIG_DFL) != SIG_DFL);
+  struct sigaction again = {.sa_handler = told.handler, .sa_flags = SA_SIGINFO};
+  EXPECT_EQ(sigaction(SIGSEGV, &again, NULL), 0);
+  fault_at_times();
   end_to_meet();
 }
 #else
