@@ -221,7 +221,7 @@ int start_process(const SegmentConfig& config) {
   keeper_set_chore([] {
     spin_sites_look();
     cache_trim();
-    issue_wakes_handed_on(
+    issue_overdue_wakes(
         [](const void* key) { return !lot.bucket(key).lock.load(std::memory_order_relaxed); });
   });
   // libc asks the program's malloc for a thread's memory, which a handler may have interrupted.

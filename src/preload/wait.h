@@ -131,10 +131,7 @@ auto without_core(const Call& call, const char* name = __builtin_FUNCTION()) {
   follow_changed_policy();
   CallFrame<Call> frame{&call};
   if (!can_park() || !waits_in_managed_process()) {
-    if (inside_roost()) {
-      keep_handlers_out_of_sections();
-      hand_on_deferred_wakes();
-    }
+    if (inside_roost()) keep_handlers_out_of_sections();
     HandlerWait wait = begin_wait_in_handler();
     if (wait == HandlerWait::none) return call();
     auto end = [](void* begun) { end_handler_wait(*static_cast<HandlerWait*>(begun)); };

@@ -90,7 +90,7 @@ void runtime_forget_threads() {
   self.waits_inside_libc = false;
   waiters_inside_libc.store(0, std::memory_order_relaxed);
   threads_so_far.store(0, std::memory_order_relaxed);
-  self.n_deferred = 0;
+  self.has_deferred.store(false, std::memory_order_relaxed);
   self.beside = false;
 }
 

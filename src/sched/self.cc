@@ -8,31 +8,34 @@
 namespace roost {
 namespace {
 
-constexpr std::uint32_t kDeferred = sizeof self.deferred / sizeof self.deferred[0];
-
-// Wake-ups handed on. A place is written by who has turned it from free to taken.
+// Wake-ups that signal handlers asked for while they had interrupted Roost itself. Whoever turns a
+// place from free or full to taken has it.
 enum class Place : std::uint8_t { free, taken, full };
-struct HandedOn {
+struct DeferredWake {
   std::atomic<Place> place{Place::free};
-  DeferredWake wake = {};
-};
-constexpr unsigned kHandedOn = 64;
-constinit HandedOn handed_on[kHandedOn] = {};
-constinit std::atomic<bool> any_handed_on{false};
+  std::atomic<const Self*> who{nullptr};
+  std::atomic<Nanoseconds> since{0};
+  void (*run)(const void* key, std::uint32_t count) = nullptr;
+  const void* key = nullptr;
+  std::uint32_t count = 0;
 
-bool hand_on(const DeferredWake& wake) {
-  for (HandedOn& slot : handed_on) {
-    Place expected = Place::free;
-    if (!slot.place.compare_exchange_strong(expected, Place::taken, std::memory_order_acquire,
-                                            std::memory_order_relaxed))
-      continue;
-    slot.wake = wake;
-    slot.place.store(Place::full, std::memory_order_release);
-    any_handed_on.store(true, std::memory_order_release);
-    return true;
+  bool take(Place from) {
+    return place.load(std::memory_order_relaxed) == from &&
+           place.compare_exchange_strong(from, Place::taken, std::memory_order_acquire,
+                                         std::memory_order_relaxed);
   }
-  return false;
-}
+  bool is_own() const { return who.load(std::memory_order_relaxed) == &self; }
+  void leave(Place as) { place.store(as, std::memory_order_release); }
+  // Taken before.
+  void issue() {
+    auto* wake = run;
+    const void* what = key;
+    std::uint32_t how_many = count;
+    leave(Place::free);
+    wake(what, how_many);
+  }
+};
+constinit DeferredWake deferred[64] = {};
 
 }  // namespace
 
@@ -61,7 +64,7 @@ void RealWorld::leave_critical() {
   std::atomic_signal_fence(std::memory_order_seq_cst);
   if (--self.depth == 0) {
     std::atomic_signal_fence(std::memory_order_seq_cst);
-    if (self.n_deferred) run_deferred_wakes();
+    if (self.has_deferred.load(std::memory_order_relaxed)) run_deferred_wakes();
     if (__builtin_expect(self.blocks_signals, 0)) {
       self.blocks_signals = false;
       os::change_signal_mask(SIG_SETMASK, self.blocked_before);
@@ -71,31 +74,37 @@ void RealWorld::leave_critical() {
 
 void (*wake_everybody)() = [] {};
 
+static bool note_wake(void (*run)(const void*, std::uint32_t), const void* key,
+                      std::uint32_t count) {
+  for (DeferredWake& wake : deferred) {
+    if (!wake.is_own() || !wake.take(Place::full)) continue;
+    bool same = wake.is_own() && wake.run == run && wake.key == key;
+    if (same) wake.count += count;
+    wake.leave(Place::full);
+    if (same) return true;
+  }
+  for (DeferredWake& wake : deferred) {
+    if (!wake.take(Place::free)) continue;
+    wake.who.store(&self, std::memory_order_relaxed);
+    wake.since.store(os::now(), std::memory_order_relaxed);
+    wake.run = run;
+    wake.key = key;
+    wake.count = count;
+    wake.leave(Place::full);
+    return true;
+  }
+  return false;
+}
+
 void defer_wake(void (*run)(const void*, std::uint32_t), const void* key, std::uint32_t count) {
-  NoSignals guard;  // another handler may add to the list, or, with Roost left already, run it
-  for (std::uint32_t i = 0; i < self.n_deferred; ++i) {
-    if (self.deferred[i].run == run && self.deferred[i].key == key) {
-      self.deferred[i].count += count;
-      return;
-    }
-  }
-  if (self.n_deferred < kDeferred) {
-    self.deferred[self.n_deferred++] = {run, key, count};
-  } else {
-    self.too_many_deferred = true;
-  }
+  if (!note_wake(run, key, count)) self.too_many_deferred = true;
+  self.has_deferred.store(true, std::memory_order_relaxed);
 }
 
 void run_deferred_wakes() {
-  DeferredWake taken[kDeferred];
-  while (self.n_deferred) {
-    std::uint32_t count = 0;
-    {
-      NoSignals guard;
-      for (; count < self.n_deferred; ++count) taken[count] = self.deferred[count];
-      self.n_deferred = 0;
-    }
-    for (std::uint32_t i = 0; i < count; ++i) taken[i].run(taken[i].key, taken[i].count);
+  while (self.has_deferred.exchange(false, std::memory_order_relaxed)) {
+    for (DeferredWake& wake : deferred)
+      if (wake.is_own() && wake.take(Place::full)) wake.issue();
     if (self.too_many_deferred) {
       self.too_many_deferred = false;
       wake_everybody();
@@ -103,23 +112,14 @@ void run_deferred_wakes() {
   }
 }
 
-void hand_on_deferred_wakes() {
-  if (!self.n_deferred) return;
-  NoSignals guard;
-  while (self.n_deferred && hand_on(self.deferred[self.n_deferred - 1])) --self.n_deferred;
-}
-
-void issue_wakes_handed_on(bool (*may_issue)(const void*)) {
-  if (!any_handed_on.exchange(false, std::memory_order_acquire)) return;
-  for (HandedOn& slot : handed_on) {
-    if (slot.place.load(std::memory_order_acquire) != Place::full) continue;
-    if (!may_issue(slot.wake.key)) {
-      any_handed_on.store(true, std::memory_order_relaxed);
-      continue;
-    }
-    DeferredWake wake = slot.wake;
-    slot.place.store(Place::free, std::memory_order_release);
-    wake.run(wake.key, wake.count);
+void issue_overdue_wakes(bool (*may_issue)(const void*)) {
+  constexpr Nanoseconds kOverdue = 20'000'000;
+  for (DeferredWake& wake : deferred) {
+    if (wake.place.load(std::memory_order_relaxed) != Place::full) continue;
+    if (os::now() - wake.since.load(std::memory_order_relaxed) < kOverdue) continue;
+    if (!wake.take(Place::full)) continue;
+    keep_handlers_out_of_sections();
+    may_issue(wake.key) ? wake.issue() : wake.leave(Place::full);
   }
 }
 

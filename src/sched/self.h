@@ -15,13 +15,6 @@
 
 namespace roost {
 
-// A wake-up that a signal handler asked for while it had interrupted Roost itself.
-struct DeferredWake {
-  void (*run)(const void* key, std::uint32_t count);
-  const void* key;
-  std::uint32_t count;
-};
-
 struct Self {
   ThreadRecord<RealWorld>* record = nullptr;  // null: unmanaged
   ThreadIndex index = kNoThread;
@@ -50,11 +43,10 @@ struct Self {
   const char* waits_in = nullptr;  // what it is about to wait for, for a trace
   pthread_mutex_t* last_locked = nullptr;  // by pthread_mutex_lock(); it may be gone
   const void* give_way = nullptr;  // a mutex this thread may not take again before those who wait
-  std::uint32_t n_deferred = 0;
-  DeferredWake deferred[16] = {};
-  bool too_many_deferred = false;       // some were not noted: everybody is woken instead
-  void* thread = nullptr;               // preload's Thread
-  std::atomic<bool> cancelled = false;  // by another thread, where there is no Thread
+  std::atomic<bool> has_deferred = false;  // wake-ups, until Roost is left
+  bool too_many_deferred = false;          // some were not noted: everybody is woken instead
+  void* thread = nullptr;                  // preload's Thread
+  std::atomic<bool> cancelled = false;     // by another thread, where there is no Thread
 };
 
 // Threads of this process that wait, in the kernel or for a core, in a call that libc made: they
@@ -129,12 +121,8 @@ inline void keep_handlers_out_of_sections() {
 
 // Leaves a wake-up for the interrupted code to issue. Called in a handler, with self.depth > 0.
 void defer_wake(void (*run)(const void*, std::uint32_t), const void* key, std::uint32_t count);
-
-// A handler that waits, with self.depth > 0, may wait for somebody whose wake-up was deferred: they
-// are left to another thread of the process. Those that find no room stay with the caller.
-void hand_on_deferred_wakes();
-// Issues what others have handed on, as far as `may_issue` lets it: not what needs a lock that the
-// interrupted code has. In one thread at a time.
-void issue_wakes_handed_on(bool (*may_issue)(const void* key));
+// Issues those that have been left for long: the handler waits, perhaps for who is to be woken. As
+// far as `may_issue` lets it: not what needs a lock that the interrupted code has.
+void issue_overdue_wakes(bool (*may_issue)(const void* key));
 
 }  // namespace roost
