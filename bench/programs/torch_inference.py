@@ -34,7 +34,7 @@ def main():
     with torch.inference_mode():
         for _ in range(3):
             for model, batch in zip(models, batches):
-                answer = model(batch)
+                model(batch)
         print("ready", flush=True)
         begin = float(sys.stdin.readline())
         time.sleep(max(0.0, begin - time.monotonic()))
@@ -44,12 +44,13 @@ def main():
         latencies = []
         while True:
             turn = len(latencies) % options.models
-            answer = models[turn](batches[turn])
+            models[turn](batches[turn])
             now = time.monotonic()
             if now - begin > options.seconds:
                 break
             latencies.append(now - issued[len(latencies) % options.clients])
             issued[(len(latencies) - 1) % options.clients] = now
+        answer = models[0](batches[0])
     print(json.dumps({
         "program": "torch_inference", "threads": torch.get_num_threads(),
         "checksum": f"{float(answer.abs().sum()):.4g}", "latencies": latencies,
