@@ -1,6 +1,7 @@
 // A rank of one of two jobs of four, which pass a token round by polls: FILE JOB. Its index is the
 // launcher's variable. Prints "JOB CPU turns" for each CPU on which it had turns, once all eight
 // have had them for half a second.
+#define _GNU_SOURCE
 #include <fcntl.h>
 #include <sched.h>
 #include <stdatomic.h>
