@@ -22,6 +22,10 @@ inline AllocatorHandle make_allocator(const parse::AllocatorValue& value) {
   return make_allocator(value.space, value.n_traits, value.traits);
 }
 
+// fork.cc's: what allocators share is whole in the child.
+void lock_allocators_before_fork();
+void unlock_allocators_after_fork();
+
 // The program's malloc and its family, found by name.
 struct ProgramHeap {
   void* (*allocate)(std::size_t bytes) = nullptr;

@@ -41,8 +41,21 @@ struct Allocator {
   std::atomic<std::size_t> used{0};
 };
 
-constinit ult::SpinLock lock;
+constinit ult::SpinLock lock;  // what is spare, and the scalars
 constinit Allocator* spare = nullptr;
+
+// A Fortran variable whose memory OpenMP has. Arrays say so themselves, in their descriptors.
+struct Scalar {
+  Scalar* next;  // in its list
+  const void* memory;
+};
+
+constinit Scalar* scalars[256] = {};
+
+Scalar*& scalars_like(const void* memory) {
+  auto bits = reinterpret_cast<std::uintptr_t>(memory) >> 4;
+  return scalars[(bits * 0x9e3779b97f4a7c15u) >> 56];
+}
 
 struct Header {
   void* base;
@@ -214,6 +227,9 @@ const ProgramHeap& program_heap() {
   return heap;
 }
 
+void lock_allocators_before_fork() { lock.acquire(); }
+void unlock_allocators_after_fork() { lock.release(); }
+
 AllocatorHandle make_allocator(std::uintptr_t, int n_traits, const parse::Trait* traits) {
   Allocator wanted;
   for (int i = 0; i < n_traits; ++i)
@@ -303,6 +319,33 @@ ROOST_EXPORT void* GOMP_alloc(std::size_t alignment, std::size_t size, Allocator
   return memory;
 }
 ROOST_EXPORT void GOMP_free(void* memory, AllocatorHandle) { give_back(memory); }
+
+// Allocatable scalars of Fortran (gfortran 14's -fopenmp-allocators): what GOMP_alloc() has given
+// for one.
+ROOST_EXPORT void GOMP_add_alloc(void* memory) {
+  if (!memory) return;
+  // As above. NOLINTNEXTLINE(clang-analyzer-core.CallAndMessage)
+  auto* scalar = static_cast<Scalar*>(program_heap().allocate(sizeof(Scalar)));
+  if (!scalar) ult::out_of_memory("an allocatable scalar");
+  ult::SpinGuard guard(lock);
+  Scalar*& first = scalars_like(memory);
+  *scalar = {first, memory};
+  first = scalar;
+}
+// Whether it was, when memory is about to be freed or resized, after which it is not.
+ROOST_EXPORT bool GOMP_is_alloc(void* memory) {
+  Scalar* scalar = nullptr;
+  {
+    ult::SpinGuard guard(lock);
+    Scalar** link = &scalars_like(memory);
+    while (*link && (*link)->memory != memory) link = &(*link)->next;
+    scalar = *link;
+    if (scalar) *link = scalar->next;
+  }
+  if (!scalar) return false;
+  program_heap().release(scalar);
+  return true;
+}
 
 // ---- LLVM ---------------------------------------------------------------------------------------
 

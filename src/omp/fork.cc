@@ -6,6 +6,7 @@
 // child of a member inside a region may open regions of its own, but cannot end the parent's.
 #include <pthread.h>
 
+#include "omp/allocators.h"
 #include "omp/crew.h"
 #include "omp/lock.h"
 #include "omp/task_memory.h"
@@ -20,11 +21,13 @@ void before() {
   lock_roots_before_fork();
   lock_crews_before_fork();
   lock_task_memory_before_fork();
+  lock_allocators_before_fork();
   ult::lock_before_fork();
 }
 
 void in_parent() {
   ult::unlock_after_fork();
+  unlock_allocators_after_fork();
   unlock_task_memory_after_fork();
   unlock_crews_after_fork(false);
   unlock_roots_after_fork();
@@ -33,6 +36,7 @@ void in_parent() {
 
 void in_child() {
   ult::reset_after_fork();
+  unlock_allocators_after_fork();
   unlock_task_memory_after_fork();
   unlock_crews_after_fork(true);
   forget_waiters_after_fork();
