@@ -43,6 +43,8 @@ int wait_in_lot(sem_t* sem, const Deadline* deadline) {
     return wait_in_lot(sem, deadline);
   }
   if (result == 0) return 0;
+  // glibc since 2.41 sends its signal to all whom it cancels, before Roost knows of the request.
+  if (result == EINTR) pthread_testcancel();
   errno = result;
   return -1;
 }
