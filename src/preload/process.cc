@@ -331,6 +331,25 @@ ROOST_EXPORT int posix_spawnp(pid_t* pid, const char* file,
   return spawn(
       envp, [&](auto* e) { return real::posix_spawnp(pid, file, actions, attributes, argv, e); });
 }
+// glibc has these since 2.39.
+ROOST_EXPORT int pidfd_spawn(int* pidfd, const char* path,
+                             const posix_spawn_file_actions_t* actions,
+                             const posix_spawnattr_t* attributes, char* const* argv,
+                             char* const* envp) {
+  auto spawn_only = real::pidfd_spawn.find();
+  if (!spawn_only) return ENOSYS;
+  return spawn(envp,
+               [&](auto* e) { return spawn_only(pidfd, path, actions, attributes, argv, e); });
+}
+ROOST_EXPORT int pidfd_spawnp(int* pidfd, const char* file,
+                              const posix_spawn_file_actions_t* actions,
+                              const posix_spawnattr_t* attributes, char* const* argv,
+                              char* const* envp) {
+  auto spawn_only = real::pidfd_spawnp.find();
+  if (!spawn_only) return ENOSYS;
+  return spawn(envp,
+               [&](auto* e) { return spawn_only(pidfd, file, actions, attributes, argv, e); });
+}
 
 ROOST_EXPORT void _exit(int status) {
   stop();

@@ -170,6 +170,10 @@ ROOST_REAL(fexecve);
 ROOST_REAL_AS(execveat, int(int, const char*, char* const*, char* const*, int));
 ROOST_REAL(posix_spawn);
 ROOST_REAL(posix_spawnp);
+using PidfdSpawn = int(int*, const char*, const posix_spawn_file_actions_t*,
+                       const posix_spawnattr_t*, char* const*, char* const*);
+ROOST_REAL_AS(pidfd_spawn, PidfdSpawn);
+ROOST_REAL_AS(pidfd_spawnp, PidfdSpawn);
 ROOST_REAL_AS(_exit, void(int));
 ROOST_REAL_AS(_Fork, pid_t());
 #undef ROOST_REAL

@@ -1,6 +1,7 @@
 // CPU affinity as programs use it: what was set is what is returned, threads inherit it, attributes
 // override it, images that are executed find it, and a thread that has ended leaves none to the
 // next.
+#include <dlfcn.h>
 #include <pthread.h>
 #include <sched.h>
 #include <spawn.h>
@@ -193,6 +194,21 @@ ROLE(bound) {
 
 static char* const bound[] = {(char*)"role", (char*)"@bound", NULL};
 
+// glibc has it since 2.39.
+typedef int pidfd_spawn_function(int* pidfd, const char* path, const posix_spawn_file_actions_t*,
+                                 const posix_spawnattr_t*, char* const* argv, char* const* envp);
+static void expect_bound_by_pidfd(void) {
+  pidfd_spawn_function* start = (pidfd_spawn_function*)dlsym(RTLD_DEFAULT, "pidfd_spawn");
+  int pidfd = -1,
+      error = start ? start(&pidfd, "/proc/self/exe", NULL, NULL, bound, environ) : ENOSYS;
+  if (error == ENOSYS) return;
+  siginfo_t info;
+  EXPECT_EQ(error, 0);
+  EXPECT_EQ(waitid(P_PIDFD, (id_t)pidfd, &info, WEXITED), 0);
+  EXPECT_EQ(info.si_status, 41);
+  close(pidfd);
+}
+
 CASE(it_goes_to_the_next_image) {
   prepare();
   cpu_set_t set = only_first();
@@ -204,6 +220,7 @@ CASE(it_goes_to_the_next_image) {
   pid_t pid;
   EXPECT_EQ(posix_spawn(&pid, "/proc/self/exe", NULL, NULL, bound, environ), 0);
   EXPECT_EQ(outcome_of(pid), 41);
+  expect_bound_by_pidfd();
   pid = vfork();
   if (pid == 0) {
     execve("/proc/self/exe", bound, environ);
