@@ -9,6 +9,8 @@
 #include "roost/roost.h"
 #include "sched/runtime.h"
 
+struct sched_attr;
+
 namespace roost {
 namespace {
 
@@ -94,6 +96,14 @@ ROOST_EXPORT int sched_setscheduler(pid_t pid, int policy, const sched_param* pa
 ROOST_EXPORT int sched_setparam(pid_t pid, const sched_param* parameters) noexcept {
   note_policy_set(pid);
   return real::sched_setparam(pid, parameters);
+}
+// glibc has it since 2.41.
+ROOST_EXPORT int sched_setattr(pid_t pid, sched_attr* attributes, unsigned flags) noexcept {
+  note_policy_set(pid);
+  auto result =
+      static_cast<int>(real::syscall(SYS_sched_setattr, pid, os::arg(attributes), flags, 0, 0, 0));
+  if (result >= 0) policy_changed(pid);
+  return result;
 }
 ROOST_EXPORT int pthread_setschedparam(pthread_t thread, int policy,
                                        const sched_param* parameters) noexcept {

@@ -1,6 +1,8 @@
 // Threads under a real-time policy are left to the kernel, and come back.
+#include <dlfcn.h>
 #include <errno.h>
 #include <sched.h>
+#include <stdint.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
@@ -36,6 +38,31 @@ CASE(its_own_call_takes_a_thread_out_and_back) {
   EXPECT_EQ(syscall(SYS_sched_setscheduler, 0, SCHED_FIFO, &kLow), 0);
   EXPECT_EQ(roost_self(), ROOST_NO_THREAD);
   EXPECT_EQ(pthread_setschedparam(pthread_self(), SCHED_OTHER, &kNone), 0);
+  EXPECT(roost_self() != ROOST_NO_THREAD);
+}
+
+// As in linux/sched/types.h, in its first form.
+struct attributes {
+  uint32_t size, policy;
+  uint64_t flags;
+  int32_t nice;
+  uint32_t priority;
+  uint64_t runtime, deadline, period;
+};
+typedef int set_attributes(pid_t thread, struct attributes* wanted, unsigned flags);
+
+CASE(attributes_of_scheduling_take_a_thread_out_and_back) {
+  set_attributes* set = (set_attributes*)dlsym(RTLD_DEFAULT, "sched_setattr");  // glibc 2.41's
+  EXPECT(set);
+  if (!become_realtime(SCHED_FIFO)) SKIP("no real-time policies for this user");
+  become_usual();
+  struct attributes wanted = {.size = sizeof wanted, .policy = SCHED_FIFO, .priority = 1};
+  EXPECT_EQ(set(0, &wanted, 0), 0);
+  EXPECT_EQ(roost_self(), ROOST_NO_THREAD);
+  wanted.policy = SCHED_OTHER;
+  EXPECT_ERRNO(set(0, &wanted, 0), EINVAL);
+  wanted.priority = 0;
+  EXPECT_EQ(set(0, &wanted, 0), 0);
   EXPECT(roost_self() != ROOST_NO_THREAD);
 }
 
