@@ -1,5 +1,5 @@
-// A handler that tells of itself by a semaphore and waits for another, in a program that nothing
-// shows to stop threads: also the first one, which may have come while Roost was at work.
+// A handler that tells of itself by a semaphore, and waits for another or spins, in a program that
+// nothing shows to stop threads: also the first one, which may have come while Roost was at work.
 #include <pthread.h>
 #include <semaphore.h>
 #include <signal.h>
@@ -16,12 +16,14 @@ static __thread const int* own;
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t condition = PTHREAD_COND_INITIALIZER;
 static int turn;
-static atomic_int finish;
+static atomic_int finish, times_let_go;
+static int spins;
 
 static void stop(int signal) {
   (void)signal;
+  int before = atomic_load(&times_let_go);
   sem_post(&stopped);
-  while (sem_wait(&may_go_on[*own]) != 0) {
+  while (spins ? atomic_load(&times_let_go) == before : sem_wait(&may_go_on[*own]) != 0) {
   }
 }
 
@@ -52,7 +54,8 @@ static void stop_them_at_times(void) {
       EXPECT_EQ(pthread_kill(threads[k], SIGUSR1), 0);
       EXPECT_EQ(sem_wait(&stopped), 0);
     }
-    for (int k = 0; k < 2; ++k) EXPECT_EQ(sem_post(&may_go_on[k]), 0);
+    atomic_fetch_add(&times_let_go, 1);
+    for (int k = 0; k < 2 && !spins; ++k) EXPECT_EQ(sem_post(&may_go_on[k]), 0);
   }
   pthread_mutex_lock(&mutex);
   atomic_store(&finish, 1);
@@ -64,4 +67,9 @@ static void stop_them_at_times(void) {
 
 CASE(no_stop_is_lost) {
   for (int i = 0; i < PROCESSES; ++i) EXPECT_EQ(outcome_of(fork_child(stop_them_at_times)), 0);
+}
+
+CASE(nor_is_one_whose_handler_spins) {
+  spins = 1;
+  for (int i = 0; i < PROCESSES / 4; ++i) EXPECT_EQ(outcome_of(fork_child(stop_them_at_times)), 0);
 }
