@@ -11,6 +11,7 @@
 #include "omp/allocators.h"
 #include "omp/export.h"
 #include "omp/team.h"
+#include "ult/in_use.h"
 #include "ult/kernel.h"
 #include "ult/spin_lock.h"
 
@@ -234,6 +235,7 @@ AllocatorHandle make_allocator(std::uintptr_t, int n_traits, const parse::Trait*
   Allocator wanted;
   for (int i = 0; i < n_traits; ++i)
     if (!apply(wanted, traits[i])) return kNullAllocator;
+  ult::begin_use();
   Allocator* allocator = nullptr;
   {
     ult::SpinGuard guard(lock);
@@ -327,6 +329,7 @@ ROOST_EXPORT void GOMP_add_alloc(void* memory) {
   // As above. NOLINTNEXTLINE(clang-analyzer-core.CallAndMessage)
   auto* scalar = static_cast<Scalar*>(program_heap().allocate(sizeof(Scalar)));
   if (!scalar) ult::out_of_memory("an allocatable scalar");
+  ult::begin_use();
   ult::SpinGuard guard(lock);
   Scalar*& first = scalars_like(memory);
   *scalar = {first, memory};

@@ -15,6 +15,7 @@
 #include "omp/icv.h"
 #include "ult/carrier.h"
 #include "ult/host.h"
+#include "ult/in_use.h"
 #include "ult/kernel.h"
 #include "ult/spin_lock.h"
 
@@ -396,6 +397,7 @@ void read_all(Settings& set) {
 
 const Settings& settings() {
   if (read.load(std::memory_order_acquire)) return the_settings;
+  ult::begin_use();
   bool first = false;
   {
     ult::SpinGuard guard(lock);

@@ -12,11 +12,17 @@
 #include "omp/task_memory.h"
 #include "omp/team.h"
 #include "ult/carrier.h"
+#include "ult/in_use.h"
 
 namespace roost::omp {
 namespace {
 
+// Of the calling thread's fork: the library was in use.
+constinit thread_local bool sees_use __attribute__((tls_model("initial-exec"))) = false;
+
 void before() {
+  sees_use = ult::is_used_at_fork();
+  if (!sees_use) return;
   lock_queues_before_fork();
   lock_roots_before_fork();
   lock_crews_before_fork();
@@ -26,6 +32,7 @@ void before() {
 }
 
 void in_parent() {
+  if (!sees_use) return ult::blind_fork_is_over();
   ult::unlock_after_fork();
   unlock_allocators_after_fork();
   unlock_task_memory_after_fork();
@@ -35,6 +42,8 @@ void in_parent() {
 }
 
 void in_child() {
+  ult::forget_blind_forks();
+  if (!sees_use) return;
   ult::reset_after_fork();
   unlock_allocators_after_fork();
   unlock_task_memory_after_fork();
@@ -45,8 +54,8 @@ void in_child() {
   keep_own_root_after_fork();
 }
 
-// As the library is loaded: nothing of it has begun then that a fork could leave half done. After
-// Roost's, which is loaded before, so that its threads may go on until our locks are taken.
+// As the library is loaded, so that no fork is missed. After Roost's, which is loaded before: its
+// threads may go on until our locks are taken.
 [[gnu::constructor]] void watch_forks() { pthread_atfork(before, in_parent, in_child); }
 
 }  // namespace

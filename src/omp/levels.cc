@@ -131,15 +131,12 @@ void learn_awaited(const Team& team) {
   constexpr std::uint32_t kEnough = 2;
   Nanoseconds last_due = team.last_due.load(std::memory_order_relaxed);
   const void* function = team.region.function;
-  if (!last_due) {
-    if (is_remembered(function)) place_of(function).awaited.store(0, std::memory_order_relaxed);
-    return;
-  }
-  if (ult::kernel::now() - last_due > kSoon) return;
-  if (!is_remembered(function)) remember(function, Waiting::calm);
-  std::uint32_t awaited = place_of(function).awaited.load(std::memory_order_relaxed) + 1;
-  place_of(function).awaited.store(awaited, std::memory_order_relaxed);
-  if (awaited >= kEnough) remember(function, Waiting::blocking);
+  bool awaited = last_due && ult::kernel::now() - last_due < kSoon;
+  if (awaited && !is_remembered(function)) remember(function, Waiting::calm);
+  std::atomic<std::uint32_t>& in_a_row = place_of(function).awaited;
+  std::uint32_t before = in_a_row.load(std::memory_order_relaxed);
+  if (before || awaited) in_a_row.store(awaited ? before + 1 : 0, std::memory_order_relaxed);
+  if (awaited && before + 1 >= kEnough) remember(function, Waiting::blocking);
 }
 
 }  // namespace

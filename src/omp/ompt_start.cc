@@ -12,6 +12,7 @@
 
 #include "base/text.h"
 #include "omp/ompt_callbacks.h"
+#include "ult/in_use.h"
 #include "ult/kernel.h"
 
 // Of the program or a library it is linked with. The reference has the linker export a program's.
@@ -169,6 +170,7 @@ bool look_for_tool() {
 bool has_tool() { return the_tool != nullptr; }
 
 void start() {
+  ult::begin_use();
   std::uint8_t state = kUnknown;
   if (activity.compare_exchange_strong(state, kStarting, std::memory_order_acq_rel)) {
     looking = true;

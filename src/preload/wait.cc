@@ -67,7 +67,7 @@ void LotHost::leaves() {
 
 pthread_mutex_t* LotHost::abandon_all() {
   if (inside_roost()) return nullptr;
-  roost::self.waits = 0;
+  if (!is_light()) roost::self.waits = 0;  // siblings' go on
   pthread_mutex_t* unlocked = nullptr;
   while (LotHost* host = innermost_) {
     innermost_ = host->outer_;

@@ -5,6 +5,7 @@
 
 #include <cerrno>
 
+#include "ult/in_use.h"
 #include "ult/interrupt.h"
 #include "ult/kernel.h"
 #include "ult/overflow.h"
@@ -113,6 +114,7 @@ Carrier* carrier_at(unsigned index) { return table[index].load(std::memory_order
 
 Carrier& attach() {
   if (here.carrier) return *here.carrier;
+  begin_use();
   Carrier& carrier = become_carrier();
   call_at_end(carrier);
   return carrier;
