@@ -207,6 +207,12 @@ int exec_list(const char* first, va_list list, bool environment, Exec&& exec) {
   return exec(arguments, envp);
 }
 
+// glibc has these since 2.39.
+using PidfdSpawn = int(int*, const char*, const posix_spawn_file_actions_t*,
+                       const posix_spawnattr_t*, char* const*, char* const*);
+ROOST_LISTED_APART constinit Real<PidfdSpawn> real_pidfd_spawn{"pidfd_spawn"};
+ROOST_LISTED_APART constinit Real<PidfdSpawn> real_pidfd_spawnp{"pidfd_spawnp"};
+
 }  // namespace
 
 int start_process(const SegmentConfig& config) {
@@ -331,12 +337,11 @@ ROOST_EXPORT int posix_spawnp(pid_t* pid, const char* file,
   return spawn(
       envp, [&](auto* e) { return real::posix_spawnp(pid, file, actions, attributes, argv, e); });
 }
-// glibc has these since 2.39.
 ROOST_EXPORT int pidfd_spawn(int* pidfd, const char* path,
                              const posix_spawn_file_actions_t* actions,
                              const posix_spawnattr_t* attributes, char* const* argv,
                              char* const* envp) {
-  auto spawn_only = real::pidfd_spawn.find();
+  auto spawn_only = real_pidfd_spawn.find();
   if (!spawn_only) return ENOSYS;
   return spawn(envp,
                [&](auto* e) { return spawn_only(pidfd, path, actions, attributes, argv, e); });
@@ -345,7 +350,7 @@ ROOST_EXPORT int pidfd_spawnp(int* pidfd, const char* file,
                               const posix_spawn_file_actions_t* actions,
                               const posix_spawnattr_t* attributes, char* const* argv,
                               char* const* envp) {
-  auto spawn_only = real::pidfd_spawnp.find();
+  auto spawn_only = real_pidfd_spawnp.find();
   if (!spawn_only) return ENOSYS;
   return spawn(envp,
                [&](auto* e) { return spawn_only(pidfd, file, actions, attributes, argv, e); });

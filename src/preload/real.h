@@ -38,7 +38,8 @@ class alignas(32) LibcFunction {
   std::atomic<void*> pointer_{nullptr};
 };
 #define ROOST_LISTED __attribute__((section("roost_libc_functions")))
-// The same of other libraries, which may not be there: the linker then asks malloc for its error.
+// The same of other libraries, and of newer libcs, which may not be there: the linker then asks
+// malloc for its error.
 #define ROOST_LISTED_APART __attribute__((section("roost_other_functions")))
 
 // Resolves all there are, once. Before the caller starts a thread.
@@ -170,10 +171,6 @@ ROOST_REAL(fexecve);
 ROOST_REAL_AS(execveat, int(int, const char*, char* const*, char* const*, int));
 ROOST_REAL(posix_spawn);
 ROOST_REAL(posix_spawnp);
-using PidfdSpawn = int(int*, const char*, const posix_spawn_file_actions_t*,
-                       const posix_spawnattr_t*, char* const*, char* const*);
-ROOST_REAL_AS(pidfd_spawn, PidfdSpawn);
-ROOST_REAL_AS(pidfd_spawnp, PidfdSpawn);
 ROOST_REAL_AS(_exit, void(int));
 ROOST_REAL_AS(_Fork, pid_t());
 #undef ROOST_REAL
