@@ -346,6 +346,7 @@ ROOST_EXPORT bool GOMP_is_alloc(void* memory) {
     if (scalar) *link = scalar->next;
   }
   if (!scalar) return false;
+  // NOLINTNEXTLINE(clang-analyzer-core.CallAndMessage)
   program_heap().release(scalar);
   return true;
 }
