@@ -1,6 +1,7 @@
 // Processes fork while another thread makes their first call of OpenMP's: the child uses it, too.
 // reference: no
 // reason: libomp's children take locks that others held
+// sanitized: address
 #include <pthread.h>
 #include <sys/wait.h>
 #include <unistd.h>
