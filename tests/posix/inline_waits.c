@@ -259,20 +259,24 @@ static void jump_out(int number) {
   siglongjmp(out, 1);
 }
 CASE(a_handler_may_jump_out_of_a_read) {
-  int ends[2];
+  int ends[2], set[2];  // `set`: the parent can be jumped back to, however long fork() takes it
   EXPECT_EQ(pipe(ends), 0);
+  EXPECT_EQ(pipe(set), 0);
   on_signal(jump_out, 0);
   for (volatile int round = 0; round < 5; ++round) {
-    pid_t child = fork();
+    volatile pid_t child = fork();
     EXPECT(child >= 0);
     if (child == 0) {
+      char byte;
+      EXPECT_EQ(read(set[0], &byte, 1), 1);
       const struct timespec soon = {0, 2000000};
       nanosleep(&soon, NULL);
       kill(getppid(), SIGUSR1);
       for (;;) sleep(100);
     }
     if (sigsetjmp(out, 1) == 0) {
-      char byte;
+      char byte = 0;
+      EXPECT_EQ(write(set[1], &byte, 1), 1);
       INLINE(SYS_read, ends[0], &byte, 1);
       EXPECT(!"reached");
     }
@@ -282,8 +286,10 @@ CASE(a_handler_may_jump_out_of_a_read) {
     const struct timespec time = {0, 100000};
     EXPECT_EQ(INLINE(SYS_nanosleep, &time, 0), 0);
   }
-  close(ends[0]);
-  close(ends[1]);
+  for (int end = 0; end < 2; ++end) {
+    close(ends[end]);
+    close(set[end]);
+  }
 }
 
 static int cleaned;
