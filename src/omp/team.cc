@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "omp/affinity.h"
+#include "omp/learned.h"
 #include "omp/levels.h"
 #include "omp/send.h"
 #include "omp/task_depend.h"

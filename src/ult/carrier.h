@@ -315,10 +315,12 @@ inline void let_ready_run_at_times() {
   if (has_ready(*here.carrier)) let_ready_run_if_due(*here.carrier);
 }
 
-// Begins the call that the watch wants this carrier to begin, if there is one and the caller's
-// strand, which waits for `under`, may begin it. That one is in a list, or is `ready` and queues
-// up.
+// Begins the call that the watch wants this carrier to begin, `own.due`, if the caller's strand,
+// which waits for `under`, may begin it. That one is in a list, or is `ready` and queues up.
 bool begin_due_call(Carrier& own, const Batch* under, bool ready);
+inline bool has_due_call(const Carrier& own) {
+  return __builtin_expect(own.due.load(std::memory_order_relaxed) != nullptr, 0);
+}
 
 // Between the pieces of work of one strand, which are the program's own code in this library's name
 // (tasks) and may go on for as long as the region does: the watch is told, ready strands go on at
@@ -328,7 +330,7 @@ inline void pass_piece(const Batch* under) {
   Carrier& own = *here.carrier;
   step(own);
   let_ready_run_at_times();
-  begin_due_call(own, under, true);
+  if (has_due_call(own)) begin_due_call(own, under, true);
 }
 
 // Waits until ready() holds. Who makes it hold wakes `list` afterwards. work() does a piece of work

@@ -249,9 +249,8 @@ void begin_on_fresh_strand(Carrier& carrier, const Call& call, const Batch* unde
 
 bool begin_due_call(Carrier& own, const Batch* under, bool ready) {
   Batch* due = own.due.load(std::memory_order_acquire);
-  if (__builtin_expect(!due, 1)) return false;
   Call call;
-  if (!take_of(*due, under, call)) return false;
+  if (!due || !take_of(*due, under, call)) return false;
   own.due.store(nullptr, std::memory_order_relaxed);
   if (!due->tickets.left()) due->last_due.store(kernel::now(), std::memory_order_relaxed);
   if (ready) queue_self(own);
@@ -267,7 +266,7 @@ void suspend(const Meanwhile& meanwhile) {
   Patience patience;
   for (;;) {
     Call call;
-    if (begin_due_call(carrier, under, false)) return;
+    if (has_due_call(carrier) && begin_due_call(carrier, under, false)) return;
     // Calls and pieces of the batch that is waited for come first: once this strand is suspended,
     // its carrier may have only strands that may not begin them, and so may all others.
     if (meanwhile.pieces && under->pieces.load(std::memory_order_relaxed)) return;
