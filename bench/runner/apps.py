@@ -95,6 +95,8 @@ def _torch_case(place: Place, processes: int, threads: int) -> Case:
         Variant("OMP_WAIT_POLICY=passive", same, width | {"OMP_WAIT_POLICY": "passive"}),
         Variant("OMP_NUM_THREADS=1", same, one),
         Variant(ROOST, servers(processes, *place.under_roost()), width),
+        Variant("roost, OMP_DYNAMIC=true", servers(processes, *place.under_roost()),
+                width | {"OMP_DYNAMIC": "true"}),
     ), target=Target(over=IDEAL, at_least=0.93),
         aspects=(Aspect("p99_ms", "ms", target=Target(over=IDEAL, at_least=1 / 1.25)),
                  Aspect("least_of_most", "requests", higher_is_better=True)))

@@ -350,7 +350,7 @@ unsigned wanted_size(const Member& opener, const Region& region) {
   if (size > static_cast<unsigned>(icvs.thread_limit))
     size = static_cast<unsigned>(icvs.thread_limit);
   if (__builtin_expect(icvs.dynamic, 0)) {
-    unsigned most = ult::host::cores();
+    unsigned most = ult::host::cores_left_to_it();
     if (region.pieces && region.pieces < most) most = region.pieces;
     if (size > most) size = most;
   }

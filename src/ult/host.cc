@@ -58,6 +58,13 @@ bool others_have_cores() {
   struct roost_state state;
   return with_roost() && (roost_state(&state) != 0 || state.others_cores > 0);
 }
+unsigned cores_left_to_it() {
+  struct roost_state state;
+  if (!with_roost() || roost_state(&state) != 0) return cores();
+  if (state.ready_threads) return 1;
+  unsigned left = state.cores > state.others_cores ? state.cores - state.others_cores : 1;
+  return left < cores() ? left : cores();
+}
 bool core_to_spare(unsigned active) { return with_roost() ? idle_cores() > 0 : active < cores(); }
 
 void sleep(Sleeper& sleeper) {

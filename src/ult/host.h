@@ -39,6 +39,8 @@ bool others_wait();
 unsigned idle_cores();
 // Whether threads of other processes own cores, as far as Roost says so.
 bool others_have_cores();
+// Cores that the caller's work may spread over and nobody else wants: at least 1, its own.
+unsigned cores_left_to_it();
 // Whether a thread that is woken now finds a core. `active`: carriers of this process that are
 // busy.
 bool core_to_spare(unsigned active);
