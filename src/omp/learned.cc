@@ -94,14 +94,16 @@ void Remembered::learn_computing(const Team& team) {
 // Whether members that did one thing after the other until the last one had begun waited for it, as
 // that ended the region.
 bool was_awaited(const Team& team) {
-  constexpr Nanoseconds kSoon = 30'000'000;
+  constexpr Nanoseconds kAtOnce = 5'000'000;
   Nanoseconds last_due = team.last_due.load(std::memory_order_relaxed);
-  return last_due && ult::kernel::now() - last_due < kSoon;
+  return last_due && ult::kernel::now() - last_due < kAtOnce;
 }
 
-// That it was so once may be by chance. `known`: what was remembered of the function before.
+// In three regions in a row for 64, 128 and 256 ms: hardly by chance. `known`: what was remembered
+// of the function before.
+constexpr std::uint32_t kAwaitedForSure = 3;
+
 void learn_awaited(const Team& team, Remembered* known) {
-  constexpr std::uint32_t kEnough = 2;
   if (!was_awaited(team)) {
     if (known && known->awaited.load(std::memory_order_relaxed))
       known->awaited.store(0, std::memory_order_relaxed);
@@ -111,7 +113,7 @@ void learn_awaited(const Team& team, Remembered* known) {
   Remembered& place = place_of(team.region.function);
   std::uint32_t in_a_row = place.awaited.load(std::memory_order_relaxed) + 1;
   place.awaited.store(in_a_row, std::memory_order_relaxed);
-  if (in_a_row >= kEnough) place.set(Waiting::blocking);
+  if (in_a_row >= kAwaitedForSure) place.set(Waiting::blocking);
 }
 
 }  // namespace
@@ -135,22 +137,22 @@ void learn_waiting(const Team& team) {
   learn_awaited(team, known);
 }
 
-bool computes_for_long(const void* function) {
-  const Remembered* known = find(function);
-  return known && known->waiting.load(std::memory_order_relaxed) == Waiting::calm &&
-         known->computes.load(std::memory_order_relaxed);
-}
-
 Waiting how_waiting(const void* function) {
   const Remembered* known = find(function);
   return known ? known->waiting.load(std::memory_order_relaxed) : Waiting::unseen;
 }
 
-Waiting waiting_to_expect(const void* function) {
+Expected what_to_expect(const void* function) {
   Remembered* known = find(function);
-  Waiting waiting = known ? known->waiting.load(std::memory_order_relaxed) : Waiting::unseen;
-  if (waiting < Waiting::polling || count_down(known->retry_in)) return waiting;
-  return waiting == Waiting::polling ? Waiting::spinning : Waiting::unseen;
+  if (!known) return {};
+  Expected expected{known->waiting.load(std::memory_order_relaxed)};
+  expected.computes =
+      expected.waiting == Waiting::calm && known->computes.load(std::memory_order_relaxed);
+  expected.awaited = static_cast<std::uint8_t>(
+      std::min(known->awaited.load(std::memory_order_relaxed), kAwaitedForSure));
+  if (expected.waiting >= Waiting::polling && !count_down(known->retry_in))
+    expected.waiting = expected.waiting == Waiting::polling ? Waiting::spinning : Waiting::unseen;
+  return expected;
 }
 
 }  // namespace roost::omp

@@ -2,6 +2,8 @@
 // each other.
 #pragma once
 
+#include <cstdint>
+
 namespace roost::omp {
 
 struct Team;
@@ -16,11 +18,18 @@ enum class Waiting { unseen, calm, spinning, polling, blocking };
 // By who ends a region of several members.
 void learn_waiting(const Team& team);
 Waiting how_waiting(const void* function);
-// By who opens a region: what to make of it. Now and then `unseen` for one that is remembered as
-// blocking: what its members waited for may have been there only at first (libraries load and
-// allocate), and OS threads are dear. So `spinning` for one that polls.
-Waiting waiting_to_expect(const void* function);
-// Whether its members compute for long and do not wait for members that have not begun.
-bool computes_for_long(const void* function);
+// By who opens a region: what to make of it.
+struct Expected {
+  // Now and then `unseen` for one that is remembered as blocking: what its members waited for may
+  // have been there only at first (libraries load and allocate), and OS threads are dear. So
+  // `spinning` for one that polls.
+  Waiting waiting = Waiting::unseen;
+  // Its members compute for long and do not wait for members that have not begun.
+  bool computes = false;
+  // How many of its last regions in a row ended as soon as the last member began that had been left
+  // for long: each time it is left for twice as long, as those that end by chance end before.
+  std::uint8_t awaited = 0;
+};
+Expected what_to_expect(const void* function);
 
 }  // namespace roost::omp

@@ -432,10 +432,10 @@ Team& begin_region(const Region& region) {
   if (size > 1) {
     ult::happens_before(&team.region);
     team.remaining.store(size - 1, std::memory_order_relaxed);
-    Waiting waiting = waiting_to_expect(region.function);
+    Expected expected = what_to_expect(region.function);
     bool after_unseen = team.unseen;
-    team.own_threads = waiting == Waiting::blocking || on_os_threads(team);
-    team.unseen = waiting == Waiting::unseen;
+    team.own_threads = expected.waiting == Waiting::blocking || on_os_threads(team);
+    team.unseen = expected.waiting == Waiting::unseen;
     team.may_have_tasks = team.unseen || tasks_in_use.load(std::memory_order_relaxed);
     team.free_helper.store(0, std::memory_order_relaxed);
     if (outer.active_level == 0) {
@@ -452,8 +452,9 @@ Team& begin_region(const Region& region) {
       team.share_among(size, team.n_sent + 1);
       team.tickets.open(team.n_sent + 1, size);
       team.forget_waits();
-      team.computes.store(computes_for_long(region.function), std::memory_order_relaxed);
-      if (waiting != Waiting::spinning) {
+      team.computes.store(expected.computes, std::memory_order_relaxed);
+      team.patience.store(expected.awaited, std::memory_order_relaxed);
+      if (expected.waiting != Waiting::spinning) {
         ult::show(carrier, team);
         ult::call_for_help(team);
       }

@@ -21,7 +21,11 @@ Unforked::Unforked() {
     if (forks.load(std::memory_order_seq_cst) == 0) return;
     Nanoseconds now = os::now();
     if (give_up == 0) give_up = now + kLongestWait;
-    if (now >= give_up) return;
+    if (now >= give_up) {
+      // Perhaps a handler has left a fork by a jump: nobody else is to wait for that one.
+      forks.store(0, std::memory_order_relaxed);
+      return;
+    }
     inside.fetch_sub(1, std::memory_order_release);
     os::yield();
   }
@@ -52,7 +56,12 @@ void fork_gate_close() {
   while (inside.load(std::memory_order_acquire) != 0 && os::now() < give_up) os::yield();
 }
 
-void fork_gate_open() { forks.fetch_sub(1, std::memory_order_release); }
+void fork_gate_open() {
+  std::uint32_t now = forks.load(std::memory_order_relaxed);
+  while (now && !forks.compare_exchange_weak(now, now - 1, std::memory_order_release,
+                                             std::memory_order_relaxed)) {
+  }
+}
 
 void fork_gate_after_fork() {
   inside.store(0, std::memory_order_relaxed);

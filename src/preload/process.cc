@@ -229,6 +229,7 @@ int start_process(const SegmentConfig& config) {
     cache_trim();
     issue_overdue_wakes(
         [](const void* key) { return !lot.bucket(key).lock.load(std::memory_order_relaxed); });
+    return until_handlers_are_overdue();
   });
   // libc asks the program's malloc for a thread's memory, which a handler may have interrupted.
   keeper_set_permit(

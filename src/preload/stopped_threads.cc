@@ -4,6 +4,8 @@
 
 #include <link.h>
 
+#include <limits>
+
 #include "base/object_symbols.h"
 #include "os/sys.h"
 #include "preload/fork_gate.h"
@@ -12,6 +14,20 @@ namespace roost {
 
 std::atomic<bool> may_stop_threads{false};
 std::atomic<bool> stops_threads{false};
+std::atomic<bool> may_be_told_by_signals{false};
+
+Nanoseconds until_handlers_are_overdue() {
+  // Handlers that wait are kept out from then on, but not of sections that threads are in already.
+  constexpr Nanoseconds kForSure = 1'000'000'000;
+  static Nanoseconds out_since = 0;
+  bool may_leave_some = may_be_told_by_signals.load(std::memory_order_relaxed);
+  if (may_leave_some && handlers_stay_out.load(std::memory_order_relaxed)) {
+    Nanoseconds now = os::now();
+    if (out_since == 0) out_since = now;
+    may_leave_some = now - out_since < kForSure || wakes_are_deferred();
+  }
+  return may_leave_some ? kWakeOverdue : std::numeric_limits<Nanoseconds>::max();
+}
 
 void look_for_who_stops_threads() {
   if (may_stop_threads.load(std::memory_order_relaxed)) return;

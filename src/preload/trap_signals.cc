@@ -8,6 +8,7 @@
 #include "preload/fault_handlers.h"
 #include "preload/process.h"
 #include "preload/real.h"
+#include "preload/stopped_threads.h"
 #include "preload/trap.h"
 #include "preload/trap_state.h"
 #include "sched/self.h"
@@ -273,6 +274,7 @@ long program_rt_sigaction(int signal, long action, long old) {
   bool had = exchange_mask(signal, wanted ? &mask : nullptr);
   HandlerChange change(signal);
   KernelAction led = wanted ? *wanted : KernelAction{};
+  if (wanted && is_function(handler_in(*wanted))) note_handler(signal);
   if (wanted) led.handler = word_of(change.lead(handler_in(*wanted)));
   auto set = [&](std::uint64_t hidden, long to) {
     KernelAction copy = led;

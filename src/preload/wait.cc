@@ -18,7 +18,7 @@ bool lot_is_wiped = false;
 void lot_empties_at_fork() { lot_is_wiped = os::wipe_at_fork(&lot, sizeof lot); }
 
 void lot_after_fork() {
-  LotHost::after_fork();
+  LotHost::abandon_all_after_fork();
   if (lot_is_wiped) return;
   lot.for_each_bucket([](LotBucketOf& bucket) {
     bucket.lock.store(0, std::memory_order_relaxed);
@@ -76,6 +76,15 @@ pthread_mutex_t* LotHost::abandon_all() {
     if (host->joined_) abandon_join(host->joined_);
   }
   return unlocked;
+}
+
+void LotHost::abandon_all_after_fork() {
+  while (LotHost* host = innermost_) {
+    innermost_ = host->outer_;
+    host->waiter_->queued = false;
+    host->waiter_->expelled = host->waiter_->abandoned = true;
+    host->waiter_->woken.store(1, std::memory_order_relaxed);
+  }
 }
 
 WaitResult LotHost::sleep(LotWaiter& waiter) {

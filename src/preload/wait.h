@@ -60,8 +60,9 @@ class LotHost {
   static pthread_mutex_t* abandon_all();
   void has_unlocked(pthread_mutex_t* mutex) { unlocked_ = mutex; }
   void joins_thread(Thread* thread) { joined_ = thread; }
-  // In the child of a fork, where nobody is in the lot.
-  static void after_fork() { innermost_ = nullptr; }
+  // In the child of a fork, where nobody is in the lot. Waits that a handler has interrupted to
+  // fork begin anew when it returns to them.
+  static void abandon_all_after_fork();
 
  private:
   WaitResult sleep_unmanaged(LotWaiter& waiter);

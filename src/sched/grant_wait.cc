@@ -196,8 +196,11 @@ IdleCore idle_core_until(const Deadline* deadline) {
   return IdleCore::spins;
 }
 
+// In the child of a fork by a handler that has interrupted the wait the record is the parent's, and
+// the thread has another one, and a core: the wait is over.
 Park wait_for_grant(const Deadline* deadline, bool interruptible, OutsideWord* outside,
                     IdleCore idle_core) {
+  const std::uint32_t forks = self.forks;
   ThreadRecord<RealWorld>& record = *self.record;
   Park result = Park::woken;
   Nanoseconds look = 0;
@@ -205,6 +208,7 @@ Park wait_for_grant(const Deadline* deadline, bool interruptible, OutsideWord* o
   // A deadline, a signal or the outside word would not end a turn in the run queue.
   bool ends_early = deadline || interruptible || outside;
   for (bool has_waited = !ends_early && wait_awake(record);; has_waited = true) {
+    if (__builtin_expect(self.forks != forks, 0)) return Park::woken;
     std::uint32_t word = announce_sleep(record);
     if (state_of(word) == State::running) {
       // Late, too, if it was granted before it slept and had been preempted.
@@ -231,7 +235,7 @@ Park wait_for_grant(const Deadline* deadline, bool interruptible, OutsideWord* o
                                          deadline && deadline->realtime);
     bool end = slept == -ETIMEDOUT || (slept == -EINTR && interruptible) ||
                (on_both && outside->end != OutsideWord::End::none);
-    if (!end) continue;
+    if (!end || self.forks != forks) continue;
     if (cancel_block(record, party_of_thread(self.index))) {
       result = slept == -ETIMEDOUT ? Park::timed_out : Park::interrupted;
       make_self_ready();

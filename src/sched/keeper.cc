@@ -32,7 +32,7 @@ LibcThreads libc_threads;
 KeeperHere<RealWorld> here;
 std::atomic<bool> end_wanted{false};
 std::atomic<bool> ending{false};  // a keeper that has given up may still look at the segment
-void (*chore)() = [] {};
+Nanoseconds (*chore)() = [] { return kQuietSilence; };
 bool (*may_start)() = [] { return true; };
 constinit std::atomic<bool> looks{false};                   // a thread in the keeper's place
 constinit std::atomic<Nanoseconds> looks_again{kBusyTick};  // so long after its last look
@@ -340,8 +340,9 @@ bool follow_until_leader() {
   auto& ticks = segment->header->leader_ticks;
   for (;;) {
     std::uint32_t before = ticks.load(std::memory_order_relaxed);
-    chore();
-    if (take_lead(runtime_ledger().any_queued() ? kBusySilence : kQuietSilence)) return true;
+    Nanoseconds silence = runtime_ledger().any_queued() ? kBusySilence : kQuietSilence;
+    for (Nanoseconds end = os::now() + silence, left = silence; left > 0; left = end - os::now())
+      if (take_lead(std::min(chore(), left))) return true;
     if (is_superfluous()) return false;
     bool silent = ticks.load(std::memory_order_relaxed) == before;
     if (silent && stand_in(before)) return true;
@@ -385,7 +386,7 @@ void keeper_bind(Segment& s, ProcessIndex p, const Policy& policy, const LibcThr
 
 bool keeper_started() { return here.is_started(); }
 
-void keeper_set_chore(void (*to_do)()) { chore = to_do; }
+void keeper_set_chore(Nanoseconds (*to_do)()) { chore = to_do; }
 
 void keeper_want_end(bool wanted) { end_wanted.store(wanted, std::memory_order_relaxed); }
 

@@ -36,8 +36,9 @@ void keeper_leaves();
 // Whether a thread may be created where the caller is; asked in processes that have no other.
 void keeper_set_permit(bool (*may_start)());
 // What this process's keeper does besides, whether it leads or not: at every tick of a leader, else
-// twice a second. Must not wait for anything of the program's. Before the keeper starts.
-void keeper_set_chore(void (*chore)());
+// twice a second, or as soon as the last one has said, in ns. Must not wait for anything of the
+// program's. Before the keeper starts.
+void keeper_set_chore(Nanoseconds (*chore)());
 // Whether this process's keeper ends as soon as the process has one thread, which happens within
 // half a second; otherwise after a second or two.
 void keeper_want_end(bool wanted);

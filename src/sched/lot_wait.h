@@ -39,6 +39,7 @@ int wait_retry(Bucket& bucket, const void* key, std::uint32_t tag, Host& host, i
       bucket.acquire();
       if (waiter.abandoned) {  // and gone on with: it begins anew, at the end of the queue
         waiter.abandoned = waiter.expelled = false;
+        waiter.thread = host.self();  // another one in the child of a fork
         bucket.announce();
         bucket.push_back(waiter);
         host.joins(bucket, waiter);

@@ -86,11 +86,13 @@ void runtime_forget_threads() {
   self.index = kNoThread;
   self.depth = 0;
   self.parked = false;
+  self.waits = 0;
+  ++self.forks;
   self.in_kernel = false;
   self.waits_inside_libc = false;
   waiters_inside_libc.store(0, std::memory_order_relaxed);
   threads_so_far.store(0, std::memory_order_relaxed);
-  self.has_deferred.store(false, std::memory_order_relaxed);
+  forget_deferred_wakes();
   self.beside = false;
 }
 

@@ -3,6 +3,9 @@
 
 #include <signal.h>
 
+#include <algorithm>
+#include <limits>
+
 #include "os/sys.h"
 
 namespace roost {
@@ -26,16 +29,25 @@ struct DeferredWake {
   }
   bool is_own() const { return who.load(std::memory_order_relaxed) == &self; }
   void leave(Place as) { place.store(as, std::memory_order_release); }
+  void forget() {
+    who.store(nullptr, std::memory_order_relaxed);
+    leave(Place::free);
+  }
+  void add(std::uint32_t more) {
+    constexpr std::uint32_t kAll = std::numeric_limits<std::uint32_t>::max();
+    count = more < kAll - count ? count + more : kAll;
+  }
   // Taken before.
   void issue() {
     auto* wake = run;
     const void* what = key;
     std::uint32_t how_many = count;
-    leave(Place::free);
+    forget();
     wake(what, how_many);
   }
 };
-constinit DeferredWake deferred[64] = {};
+// More than there are threads in sections at a time, as those have a core each but for moments.
+constinit DeferredWake deferred[256] = {};
 
 }  // namespace
 
@@ -79,7 +91,7 @@ static bool note_wake(void (*run)(const void*, std::uint32_t), const void* key,
   for (DeferredWake& wake : deferred) {
     if (!wake.is_own() || !wake.take(Place::full)) continue;
     bool same = wake.is_own() && wake.run == run && wake.key == key;
-    if (same) wake.count += count;
+    if (same) wake.add(count);
     wake.leave(Place::full);
     if (same) return true;
   }
@@ -103,8 +115,12 @@ void defer_wake(void (*run)(const void*, std::uint32_t), const void* key, std::u
 
 void run_deferred_wakes() {
   while (self.has_deferred.exchange(false, std::memory_order_relaxed)) {
-    for (DeferredWake& wake : deferred)
+    for (DeferredWake& wake : deferred) {
+      // The keeper may be about to put it back.
+      while (wake.is_own() && wake.place.load(std::memory_order_acquire) == Place::taken)
+        os::yield();
       if (wake.is_own() && wake.take(Place::full)) wake.issue();
+    }
     if (self.too_many_deferred) {
       self.too_many_deferred = false;
       wake_everybody();
@@ -112,11 +128,21 @@ void run_deferred_wakes() {
   }
 }
 
+bool wakes_are_deferred() {
+  return std::ranges::any_of(deferred, [](const DeferredWake& wake) {
+    return wake.place.load(std::memory_order_relaxed) != Place::free;
+  });
+}
+
+void forget_deferred_wakes() {
+  for (DeferredWake& wake : deferred) wake.forget();
+  self.has_deferred.store(false, std::memory_order_relaxed);
+}
+
 void issue_overdue_wakes(bool (*may_issue)(const void*)) {
-  constexpr Nanoseconds kOverdue = 20'000'000;
   for (DeferredWake& wake : deferred) {
     if (wake.place.load(std::memory_order_relaxed) != Place::full) continue;
-    if (os::now() - wake.since.load(std::memory_order_relaxed) < kOverdue) continue;
+    if (os::now() - wake.since.load(std::memory_order_relaxed) < kWakeOverdue) continue;
     if (!wake.take(Place::full)) continue;
     keep_handlers_out_of_sections();
     may_issue(wake.key) ? wake.issue() : wake.leave(Place::full);

@@ -25,6 +25,7 @@ struct Self {
   std::uint64_t blocked_before = 0;
   bool parked = false;             // waits for a grant; only a signal handler can see it set
   std::uint32_t waits = 0;         // that may park, one within the other (wait_begins)
+  std::uint32_t forks = 0;         // by which this thread has become a child's
   bool in_kernel = false;          // inside a blocking kernel call, without a core
   bool inside_libc = false;        // in a call that libc made, and so perhaps with a lock of libc's
   bool waits_inside_libc = false;  // there without a core, or a wait for one
@@ -124,5 +125,10 @@ void defer_wake(void (*run)(const void*, std::uint32_t), const void* key, std::u
 // Issues those that have been left for long: the handler waits, perhaps for who is to be woken. As
 // far as `may_issue` lets it: not what needs a lock that the interrupted code has.
 void issue_overdue_wakes(bool (*may_issue)(const void* key));
+inline constexpr Nanoseconds kWakeOverdue = 20'000'000;
+// Whether any are left, of whatever age.
+bool wakes_are_deferred();
+// In the child of a fork: its threads are gone.
+void forget_deferred_wakes();
 
 }  // namespace roost

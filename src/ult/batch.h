@@ -90,6 +90,8 @@ struct Batch {
   mutable std::atomic<bool> computes{false};
   // When the last of its calls was begun because those begun before went on and on without it.
   std::atomic<Nanoseconds> last_due{0};
+  // How often the time is to be doubled for which its calls are left before one is begun for that.
+  std::atomic<std::uint8_t> patience{0};
   // How long its calls have paused in libc, to look at something again after it perhaps, in ns.
   mutable std::atomic<Nanoseconds> polled{0};
   // Wakes those that wait in calls of the batch, to do that work. Called when pieces are left and

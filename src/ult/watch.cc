@@ -131,7 +131,9 @@ void press_if_left_for_long(Carrier& carrier, Left& it, const Batch* open, std::
   auto tickets = open->tickets.look();
   if (it.batch != open || it.tickets != tickets || used < it.used)
     it = {open, tickets, steps, used, false};
-  if (steps == it.steps || used - it.used < (it.told ? kGoesOnStill : kGoesOn)) return;
+  Nanoseconds long_enough =
+      it.told ? kGoesOnStill : kGoesOn << open->patience.load(std::memory_order_relaxed);
+  if (steps == it.steps || used - it.used < long_enough) return;
   if (it.told) {
     let_others_begin(carrier, open);
   } else {

@@ -1,0 +1,88 @@
+// A handler that interrupts a wait forks and makes what is waited for happen: parent and child go
+// on, and wait for other things afterwards.
+#include <pthread.h>
+#include <semaphore.h>
+#include <signal.h>
+#include <sys/time.h>
+
+#include "child.h"
+#include "expect.h"
+
+static volatile pid_t child;
+static volatile sig_atomic_t happened;
+static void (*make_happen)(void);
+
+static void fork_and_go_on(int signal) {
+  (void)signal;
+  child = fork();
+  happened = 1;
+  make_happen();
+}
+
+static sem_t there, back;
+static void* answer(void* unused) {
+  for (int i = 0; i < 20; ++i) {
+    EXPECT_EQ(sem_wait(&there), 0);
+    EXPECT_EQ(sem_post(&back), 0);
+  }
+  return unused;
+}
+static void wait_for_a_thread(void) {
+  pthread_t thread;
+  EXPECT_EQ(sem_init(&there, 0, 0), 0);
+  EXPECT_EQ(sem_init(&back, 0, 0), 0);
+  EXPECT_EQ(pthread_create(&thread, NULL, answer, NULL), 0);
+  for (int i = 0; i < 20; ++i) {
+    EXPECT_EQ(sem_post(&there), 0);
+    EXPECT_EQ(sem_wait(&back), 0);
+  }
+  EXPECT_EQ(pthread_join(thread, NULL), 0);
+}
+
+static void both_go_on_from(void (*wait)(void), void (*with)(void)) {
+  struct sigaction action = {.sa_handler = fork_and_go_on, .sa_flags = SA_RESTART};
+  struct itimerval soon = {{0, 0}, {0, 20000}};
+  make_happen = with;
+  happened = 0;
+  EXPECT_EQ(sigaction(SIGALRM, &action, NULL), 0);
+  EXPECT_EQ(setitimer(ITIMER_REAL, &soon, NULL), 0);
+  wait();
+  EXPECT(happened);
+  wait_for_a_thread();
+  if (child == 0) _exit(0);
+  EXPECT_EQ(outcome_of(child), 0);
+}
+
+static sem_t semaphore;
+static void wait_for_semaphore(void) { EXPECT_EQ(sem_wait(&semaphore), 0); }
+static void post(void) { sem_post(&semaphore); }
+CASE(of_a_semaphore) {
+  EXPECT_EQ(sem_init(&semaphore, 0, 0), 0);
+  both_go_on_from(wait_for_semaphore, post);
+}
+
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t condition = PTHREAD_COND_INITIALIZER;
+static void wait_for_condition(void) {
+  EXPECT_EQ(pthread_mutex_lock(&mutex), 0);
+  while (!happened) EXPECT_EQ(pthread_cond_wait(&condition, &mutex), 0);
+  EXPECT_EQ(pthread_mutex_unlock(&mutex), 0);
+}
+static void broadcast(void) { pthread_cond_broadcast(&condition); }
+CASE(of_a_condition_variable) { both_go_on_from(wait_for_condition, broadcast); }
+
+static int ends[2];
+static void wait_for_pipe(void) {
+  char byte;
+  EXPECT_EQ(read(ends[0], &byte, 1), 1);
+}
+// A byte for each of the two.
+static void write_to_pipe(void) { EXPECT_EQ(write(ends[1], "", 1), 1); }
+CASE(of_a_pipe) {
+  EXPECT_EQ(pipe(ends), 0);
+  both_go_on_from(wait_for_pipe, write_to_pipe);
+}
+
+static void wait_for_signal(void) { pause(); }
+static void nothing(void) {}
+CASE(of_a_signal) { both_go_on_from(wait_for_signal, nothing); }
