@@ -25,10 +25,23 @@
 #include "spin/faults_pass.h"
 #include "spin/interrupted.h"
 #include "spin/long_wait.h"
+#include "spin/pauses.h"
 #include "spin/proof_budget.h"
 
 namespace roost {
+
+extern "C" {
+// Where this library's code lies, by the linker.
+extern char __ehdr_start __attribute__((visibility("hidden")));
+extern char etext __attribute__((visibility("hidden")));
+}
+
 namespace {
+
+bool is_own_code(std::uint64_t address) {
+  return address >= reinterpret_cast<std::uint64_t>(&__ehdr_start) &&
+         address < reinterpret_cast<std::uint64_t>(&etext);
+}
 
 constexpr int kSignal = SIGURG;
 constexpr unsigned kMaxSteps = 1024;
@@ -56,6 +69,7 @@ struct Waiting {
   spin::WaitProof proof;
   // For so long it may stay where it is, while the memory at which it looks does not change.
   Nanoseconds patience;
+  std::uint64_t pause;  // by which it spins, where no proof follows it; else 0
 };
 
 // Others may wait for what it writes; and who looks for a time only does something else then.
@@ -89,6 +103,7 @@ bool find_long_wait(ucontext_t& context, spin::Registers& registers, Waiting& wa
     return wait.waits && lead_to_rest(context, registers, wait);
   }
   spin::LongSpin spin = prove_long_spin(registers, reader, limit);
+  if (!spin.waits && spin.pauses) waiting.pause = find_pause(registers, reader, kMaxSteps);
   budget.end(limit, spin.waits);
   if (!spin.waits || in_light_runtime(spin.loop)) return false;
   waiting.proof.all_loads = spin.all_loads;
@@ -97,17 +112,28 @@ bool find_long_wait(ucontext_t& context, spin::Registers& registers, Waiting& wa
   return true;
 }
 
+// Where nothing else is known of its spin it yields once, and from now on at that instruction.
+bool yields_by_pause(Waiting& waiting) {
+  if (!waiting.pause || is_own_code(waiting.pause) || in_light_runtime(waiting.pause)) return false;
+  spin::CodeWindow code;
+  if (mode == SpinMode::rewrite && read_program(waiting.pause, code))
+    rewrite_pause(waiting.pause, code);
+  waiting.patience = 0;
+  return true;
+}
+
 // Whether the interrupted thread waits; its loop may be rewritten then.
 bool find_wait(ucontext_t& context, Waiting& waiting) {
   spin::Registers registers = spin::registers_of(context);
   spin::CodeWindow code;
-  waiting = {{}, kMemoryPatience};
+  waiting = {{}, kMemoryPatience, 0};
   if (!read_program(registers.instruction_pointer, code)) return false;
   // A loop of its runtime's is that one's affair, but not one of the program's that calls it.
   if (!in_light_runtime(registers.instruction_pointer))
     waiting.proof = prove_wait(registers, code, read_carefully, kMaxSteps);
   bool is_short = waiting.proof.waits;
-  if (!is_short && !find_long_wait(context, registers, waiting)) return false;
+  if (!is_short && !find_long_wait(context, registers, waiting) && !yields_by_pause(waiting))
+    return false;
   runtime_segment().header->waits_found.fetch_add(1, std::memory_order_relaxed);
   if (is_short && mode == SpinMode::rewrite) rewrite_wait_loop(waiting.proof, code);
   return true;

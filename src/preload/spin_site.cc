@@ -109,6 +109,9 @@ bool plan(Site& site, std::uint8_t* stub) {
   if (end > function.text_end || function.end > function.text_end) end = function.text_end;
   const auto* code = reinterpret_cast<const std::uint8_t*>(function.start);
   std::size_t size = end - function.start;
+  if (site.is_pause)
+    return plan_pause(code, size, function.start, site.branch,
+                      reinterpret_cast<std::uint64_t>(stub), site.detour);
   if (plan_detour(code, size, function.start, site.branch, reinterpret_cast<std::uint64_t>(stub),
                   site.detour))
     return true;
@@ -363,6 +366,33 @@ void put_back(spin::CodeWindow& code, std::uint64_t at, const void* now, const s
   }
 }
 
+// A spin of the calling thread, from `pause` to `pause` while threads are READY.
+struct Pauses {
+  Nanoseconds last;    // when it came by one
+  std::uint32_t left;  // until it yields
+  std::uint32_t yields;
+};
+constinit thread_local Pauses pauses __attribute__((tls_model("initial-exec"))) = {};
+
+// What it waits for may be done by one that runs: that takes a moment. Then it yields, at first for
+// a short while, as nothing tells when that has come.
+void pass_pause() {
+  constexpr Nanoseconds kSameSpin = 20'000, kShortest = 50'000;
+  constexpr std::uint32_t kAtFirst = 32, kAgain = 8, kMostDoubled = 3;
+  passes.store(passes.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+  Nanoseconds now = os::now();
+  if (now - pauses.last > kSameSpin) pauses = {now, kAtFirst, 0};
+  pauses.last = now;
+  if (--pauses.left > 0) return;
+  DeferCancellation guard;
+  if (__builtin_expect(loops_are_left(), 0)) spin_sites_look();
+  WaitWords wait{};
+  wait.patience = kShortest << std::min(pauses.yields++, kMostDoubled);
+  if (!yield_core(&wait)) give_way_to_those_at_large();
+  pauses.left = kAgain;
+  pauses.last = os::now();
+}
+
 void yield_where_interrupted() {
   ++interrupted_yields;
   if (!let_light_sibling_run()) {
@@ -386,6 +416,7 @@ void roost_spin_pass(const SpinFrame* frame) {
   if (!can_park()) return;
   if (!frame->site) return yield_where_interrupted();
   const Site& site = *frame->site;
+  if (site.is_pause) return pass_pause();
   auto prove = [&] {
     // It may be about to fault, at an instruction that its handler is to find where it was.
     bool may_fault = jumps_at_target(site) && leads_fault_handlers();
@@ -428,6 +459,17 @@ bool rewrite_wait_loop(const spin::WaitProof& proof, const spin::CodeWindow& cod
       if (rewrite_branch(branch, proof, code)) return true;
     }
     return false;
+  });
+}
+
+bool rewrite_pause(std::uint64_t pause, const spin::CodeWindow& code) {
+  constexpr unsigned kPauseBytes = 2;
+  return alone([&] {
+    return change_code(pause, code, [&](Site& site) {
+      site.target = pause + kPauseBytes;
+      site.is_pause = true;
+      return rewrite(site);
+    });
   });
 }
 
@@ -498,6 +540,7 @@ namespace roost {
 bool spin_sites_start() { return false; }
 bool loops_are_left() { return true; }
 bool rewrite_wait_loop(const spin::WaitProof&, const spin::CodeWindow&) { return false; }
+bool rewrite_pause(std::uint64_t, const spin::CodeWindow&) { return false; }
 bool shorten_counted_wait(const spin::CountedWait&, const spin::CodeWindow&) { return false; }
 bool is_shortened(std::uint64_t) { return false; }
 std::uint64_t programs_address(std::uint64_t address) { return address; }

@@ -23,6 +23,9 @@ bool loops_are_left();
 // that is remembered. For signal handlers as well; says false where another thread is at it.
 bool rewrite_wait_loop(const spin::WaitProof& proof, const spin::CodeWindow& code);
 
+// The same for a loop that no proof follows, by its `pause`.
+bool rewrite_pause(std::uint64_t pause, const spin::CodeWindow& code);
+
 // The same for a wait that ends in a yield after so many rounds: makes them few.
 bool shorten_counted_wait(const spin::CountedWait& wait, const spin::CodeWindow& code);
 // Whether that has been done to the one with this comparison, and is still in force. Its caller

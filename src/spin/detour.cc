@@ -213,4 +213,27 @@ bool plan_jump(const std::uint8_t* code, std::size_t size, std::uint64_t address
   return planner.walk(offset) && !planner.is_jumped_into(offset, offset + instruction.length);
 }
 
+bool plan_pause(const std::uint8_t* code, std::size_t size, std::uint64_t address,
+                std::uint64_t pause, std::uint64_t stub, Detour& detour) {
+  constexpr std::uint8_t kRepeat = 0xf3, kJump = 0xeb;
+  detour = {};
+  std::size_t offset = pause - address, behind = offset + kShortJump;
+  if (behind >= size || code[offset] != kRepeat || code[offset + 1] != 0x90) return false;
+  detour.change_address = pause;
+  detour.change_size = kShortJump;
+  // No-ops behind a jump would look like padding, and the stub leads back to these.
+  Form next;
+  if (!is_one_store(detour) || !parse(code + behind, size - behind, next) || pads(next))
+    return false;
+  Planner planner(code, size, address);
+  if (!planner.walk(offset) || planner.is_jumped_into(offset, behind)) return false;
+  planner.drop_targets();
+  detour.change_size = 1;  // the displacement alone
+  if (!planner.chain(behind, stub, detour)) return false;
+  detour.change_size = kShortJump;
+  detour.change[1] = detour.change[0];
+  detour.change[0] = kJump;
+  return true;
+}
+
 }  // namespace roost::spin

@@ -8,7 +8,7 @@
 // Padding too short for a long jump may still hold a short one to the next padding.
 //
 // Where there is none in reach, the loop's first instruction may become a jump to the stub, which
-// executes it instead.
+// executes it instead. Of a loop that no proof follows a `pause` becomes one, in the same way.
 #pragma once
 
 #include <cstddef>
@@ -43,5 +43,9 @@ bool plan_detour(const std::uint8_t* code, std::size_t size, std::uint64_t addre
 // The same by a jump in the place of the instruction at `head`, one that loads, compares or tests.
 bool plan_jump(const std::uint8_t* code, std::size_t size, std::uint64_t address,
                std::uint64_t head, std::uint64_t stub, Detour& detour);
+
+// The same by a short jump in the place of the `pause` at this address, which is as long.
+bool plan_pause(const std::uint8_t* code, std::size_t size, std::uint64_t address,
+                std::uint64_t pause, std::uint64_t stub, Detour& detour);
 
 }  // namespace roost::spin

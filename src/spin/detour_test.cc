@@ -158,6 +158,43 @@ TEST(DetourTest, No_jump_takes_the_place_of_what_cannot_be_stored_at_once_or_mov
   EXPECT_FALSE(plan_at(kFarWait + Bytes{0xeb, 0xf3, 0xc3}, kBase, detour));
 }
 
+// pause; cmp %rax,%rdx; je to the start; ret: 8 bytes.
+const Bytes kPauses = {0xf3, 0x90, 0x48, 0x39, 0xc2, 0x74, 0xf9, 0xc3};
+
+bool plan_at_pause(const Bytes& code, std::uint64_t pause, Detour& detour) {
+  return plan_pause(code.data(), code.size(), kBase, pause, kStub, detour);
+}
+
+TEST(DetourTest, A_pause_becomes_a_short_jump_to_padding) {
+  Bytes code = kPauses + no_ops(8) + Bytes{0xc3};
+  Detour detour;
+  ASSERT_TRUE(plan_at_pause(code, kBase, detour));
+  EXPECT_EQ(detour.change_address, kBase);
+  ASSERT_EQ(detour.change_size, 2);
+  EXPECT_EQ(detour.change[0], 0xeb);
+  ASSERT_EQ(detour.n_hops, 1u);
+  EXPECT_EQ(kBase + 2 + detour.change[1], detour.hops[0].address);
+  Detour displaced = detour;
+  displaced.change[0] = detour.change[1];
+  displaced.change_size = 1;
+  EXPECT_EQ(destination(code, displaced, kBase + 2), kStub);
+}
+
+TEST(DetourTest, No_jump_takes_the_place_of_a_pause_that) {
+  Detour detour;
+  EXPECT_FALSE(plan_at_pause(kPauses + Bytes{0xc3}, kBase, detour)) << "has no padding in reach";
+  EXPECT_FALSE(plan_at_pause(no_ops(7) + kPauses + no_ops(1) + Bytes{0xc3}, kBase + 7, detour))
+      << "lies across two aligned words";
+  EXPECT_FALSE(plan_at_pause(kPauses + no_ops(8) + Bytes{0xc3}, kBase + 2, detour)) << "is none";
+  // pause; nop; ret: behind a jump the no-op would look like padding.
+  Bytes before_no_op = Bytes{0xf3, 0x90, 0x90, 0xc3} + no_ops(12) + Bytes{0xc3};
+  EXPECT_FALSE(plan_at_pause(before_no_op, kBase, detour));
+  // A jump leads to its second byte, which is a no-op by itself.
+  Bytes jumped_into =
+      Bytes{0xf3, 0x90, 0x48, 0x39, 0xc2, 0x74, 0xfa, 0xc3} + no_ops(8) + Bytes{0xc3};
+  EXPECT_FALSE(plan_at_pause(jumped_into, kBase, detour));
+}
+
 TEST(DetourTest, Refuses_what_is_no_branch) {
   Bytes code = kWait + no_ops(7) + Bytes{0xc3};
   Detour detour;

@@ -481,6 +481,7 @@ LongSpin prove_long_spin(const Registers& start, const Reader& reader, ProofLimi
     });
     if (spin.waits || limit.time_is_over()) break;
   }
+  spin.pauses = has_paused;
   return spin;
 }
 

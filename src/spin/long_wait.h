@@ -50,6 +50,7 @@ enum class Writes : std::uint8_t { nothing, own_stack, others };
 
 struct LongSpin : LongRound {
   bool is_bounded;  // ends by itself, after some time or number of rounds
+  bool pauses;      // there was a `pause` on the way, whether it waits or not
   Writes writes;
   std::uint64_t loop;  // the branch of its outermost loop
 };
