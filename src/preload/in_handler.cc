@@ -2,6 +2,7 @@
 // kernel puts below the handler's frame: it is looked for on the stack.
 #include "preload/in_handler.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
@@ -13,7 +14,9 @@ namespace {
 // Where the handlers of the process return to.
 class Restorers {
  public:
-  Restorers() {
+  // As the kernel has them now.
+  void look() {
+    count_ = 0;
     constexpr std::uintptr_t kDefault = 0, kIgnore = 1;
     for (int signal = 1; signal <= os::kSignals; ++signal) {
       os::KernelAction action{};
@@ -42,14 +45,20 @@ class Restorers {
   unsigned count_ = 0;
 };
 
-// Whether what lies behind the address of a restorer is what the kernel puts there (a ucontext),
-// not a copy of that address alone, as sigaction(2) returns one.
-bool is_frame(std::uint64_t at) {
+// What the kernel puts behind the address of a restorer: the head of a ucontext.
+#if defined(__x86_64__)
+struct Context {
+  std::uint64_t flags, link, stack[3], r8_to_r15[8], others[7], stack_pointer, instruction_pointer,
+      processor_flags, segments;
+};
+#else
+struct Context {};
+#endif
+
+// Whether that is there, not a copy of the address alone, as sigaction(2) returns one.
+bool is_frame(std::uint64_t at, Context& context) {
 #if defined(__x86_64__)
   constexpr std::uint64_t kUserCode = 0x33;  // the segment of 64-bit code
-  struct {
-    std::uint64_t flags, link, stack[3], registers[18], segments;
-  } context = {};
   return os::read_own_memory(at + sizeof at, &context, sizeof context) && context.link == 0 &&
          (context.segments & 0xffff) == kUserCode;
 #else
@@ -58,26 +67,66 @@ bool is_frame(std::uint64_t at) {
 #endif
 }
 
-}  // namespace
-
-bool perhaps_in_handler() {
-  constexpr std::size_t kMostStack = std::size_t{1} << 20, kWords = 128;
-  Restorers restorers;
-  if (restorers.none()) return false;
-  if (restorers.too_many()) return true;
+// From the caller's frame on, for so many bytes: true as soon as visit(at, context) is, of what may
+// be a handler's frame; `otherwise` where the stack goes on behind them.
+template <class Visit>
+bool any_frame(const Restorers& restorers, std::size_t most, bool otherwise, Visit&& visit) {
+  constexpr std::size_t kWords = 128;
   std::uint64_t words[kWords] = {};
   constexpr std::uint64_t kBytes = sizeof words;
   auto first = reinterpret_cast<std::uint64_t>(__builtin_frame_address(0));
   // Pieces that lie in one page each: what is behind the stack may not be readable.
-  for (std::uint64_t at = first & ~(kBytes - 1); at - first + kBytes < kMostStack + kBytes;
+  for (std::uint64_t at = first & ~(kBytes - 1); at - first + kBytes < most + kBytes;
        at += kBytes) {
     if (!os::read_own_memory(at, words, kBytes)) return false;
-    for (std::size_t i = 0; i < kWords; ++i)
-      if (std::uint64_t address = at + i * sizeof *words;
-          address >= first && restorers.have(words[i]) && is_frame(address))
+    for (std::size_t i = 0; i < kWords; ++i) {
+      std::uint64_t address = at + i * sizeof *words;
+      Context context;
+      if (address >= first && restorers.have(words[i]) && is_frame(address, context) &&
+          visit(address, context))
         return true;
+    }
   }
-  return true;
+  return otherwise;
+}
+
+}  // namespace
+
+std::atomic<std::uint32_t> handlers_set{0};
+
+bool perhaps_in_handler() {
+  constexpr std::size_t kMostStack = std::size_t{1} << 20;
+  Restorers restorers;
+  restorers.look();
+  if (restorers.none()) return false;
+  if (restorers.too_many()) return true;
+  return any_frame(restorers, kMostStack, true, [](std::uint64_t, const Context&) { return true; });
+}
+
+bool in_handler_over(bool (*is_it)(std::uint64_t address)) {
+#if defined(__x86_64__)
+  constexpr std::size_t kMostStack = 32 * 1024, kLargestFrame = 16 * 1024;
+  if (__builtin_expect(handlers_set.load(std::memory_order_relaxed) == 0, 1)) return false;
+  // What the kernel knows takes a system call a signal.
+  static constinit thread_local Restorers restorers __attribute__((tls_model("initial-exec")));
+  static constinit thread_local std::uint32_t known __attribute__((tls_model("initial-exec"))) = 0;
+  if (std::uint32_t now = handlers_set.load(std::memory_order_acquire); now != known) {
+    restorers.look();
+    known = now;
+  }
+  return any_frame(restorers, kMostStack, false, [&](std::uint64_t at, const Context& context) {
+    bool same_stack = context.stack_pointer - at < kLargestFrame;
+    if (!same_stack || is_it(context.instruction_pointer)) return true;
+    // Functions of libc's and the kernel's (the time) that were called from there have small
+    // frames.
+    std::uint64_t top[24];
+    return os::read_own_memory(context.stack_pointer, top, sizeof top) &&
+           std::ranges::any_of(top, is_it);
+  });
+#else
+  static_cast<void>(is_it);
+  return false;
+#endif
 }
 
 }  // namespace roost

@@ -7,7 +7,9 @@
 #include "base/ticks.h"
 #include "os/sys.h"
 #include "preload/blas_calls.h"
+#include "preload/in_handler.h"
 #include "preload/nudge.h"
+#include "preload/own_code.h"
 #include "preload/public_api.h"
 #include "preload/real.h"
 #include "sched/ask_owner.h"
@@ -24,8 +26,17 @@ using Event = int(int what);
 std::atomic<Event*> event{nullptr};
 std::atomic<std::uint64_t> text_begins{0}, text_ends{0};
 
+// Whether the caller is in a handler that has interrupted the runtime, whose queues may be half
+// changed, or Roost, which it may have called; or on a stack that is the next signal's, too.
+bool interrupts_runtime() {
+  return in_handler_over(
+      [](std::uint64_t address) { return in_light_runtime(address) || is_own_code(address); });
+}
+
 // Only where is_light(), and so there is a runtime.
-bool tell(int what) { return event.load(std::memory_order_acquire)(what) == 1; }
+bool tell(int what) {
+  return !interrupts_runtime() && event.load(std::memory_order_acquire)(what) == 1;
+}
 
 // Rounds of siblings in a row before others get the core, if none of them has come any further.
 constexpr unsigned kRoundsInVain = 32;
@@ -200,7 +211,7 @@ bool LightWait::let_siblings_run() {
 
 bool let_siblings_go_first() {
   // Libc's locks are the OS thread's: siblings would pass them, too.
-  if (self.inside_libc) return false;
+  if (self.inside_libc || interrupts_runtime()) return false;
   bool one_ran;
   do {
     one_ran = tell(ROOST_LIGHT_YIELDS);

@@ -12,6 +12,7 @@
 #include "os/sys.h"
 #include "preload/defer_cancellation.h"
 #include "preload/light.h"
+#include "preload/own_code.h"
 #include "preload/own_stack.h"
 #include "preload/process.h"
 #include "preload/real.h"
@@ -30,18 +31,7 @@
 
 namespace roost {
 
-extern "C" {
-// Where this library's code lies, by the linker.
-extern char __ehdr_start __attribute__((visibility("hidden")));
-extern char etext __attribute__((visibility("hidden")));
-}
-
 namespace {
-
-bool is_own_code(std::uint64_t address) {
-  return address >= reinterpret_cast<std::uint64_t>(&__ehdr_start) &&
-         address < reinterpret_cast<std::uint64_t>(&etext);
-}
 
 constexpr int kSignal = SIGURG;
 constexpr unsigned kMaxSteps = 1024;

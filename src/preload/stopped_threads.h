@@ -4,6 +4,7 @@
 
 #include <signal.h>
 
+#include "preload/in_handler.h"
 #include "sched/self.h"
 
 namespace roost {
@@ -19,6 +20,7 @@ void look_for_who_stops_threads();
 extern std::atomic<bool> may_be_told_by_signals;
 inline bool is_function(sighandler_t handler) { return handler != SIG_DFL && handler != SIG_IGN; }
 inline void note_handler(int signal) {
+  handlers_set.fetch_add(1, std::memory_order_release);
   bool others = signal == SIGUSR1 || signal == SIGUSR2 || signal == SIGPWR || signal == SIGXCPU ||
                 signal == SIGXFSZ || signal > SIGSYS;
   if (others) may_be_told_by_signals.store(true, std::memory_order_relaxed);

@@ -341,8 +341,8 @@ bool follow_until_leader() {
   for (;;) {
     std::uint32_t before = ticks.load(std::memory_order_relaxed);
     Nanoseconds silence = runtime_ledger().any_queued() ? kBusySilence : kQuietSilence;
-    for (Nanoseconds end = os::now() + silence, left = silence; left > 0; left = end - os::now())
-      if (take_lead(std::min(chore(), left))) return true;
+    for (Nanoseconds now = os::now(), end = now + silence; now < end; now = os::now())
+      if (take_lead(std::min(chore(), end - now))) return true;
     if (is_superfluous()) return false;
     bool silent = ticks.load(std::memory_order_relaxed) == before;
     if (silent && stand_in(before)) return true;
