@@ -13,7 +13,7 @@ namespace roost::omp {
 void run_gomp(ExplicitTask& task, Member&) {
   // A task with constructed copies runs even when cancelled: its body destroys them.
   if (!task.must_run && cancellation() && is_cancelled(task)) {
-    ompt::discarded(task);
+    discard_body(task);
     return;
   }
   ompt::UserCode code;

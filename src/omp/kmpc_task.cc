@@ -51,7 +51,7 @@ class KmpDependences final : public Dependences {
 void run_kmp(ExplicitTask& record, Member& member) {
   KmpTask* task = kmp_task_of(record);
   if (cancellation() && is_cancelled(record)) {
-    ompt::discarded(record);
+    discard_body(record);
   } else if (task->routine) {  // else taskwait with depend and nowait
     ompt::UserCode code;
     // An untied task hands itself over before each of its parts but the first, and returns. It goes

@@ -29,7 +29,7 @@ void drop_record(ExplicitTask* task, bool complete) {
     bool group_over =
         task->in_group_directly && task->group->trees.fetch_sub(1, std::memory_order_seq_cst) == 1;
     unsigned memory_class = task->memory_class;
-    give_memory(MemoryFor::tasks, memory_class, task);
+    if (memory_class != ExplicitTask::kKept) give_memory(MemoryFor::tasks, memory_class, task);
     std::uint64_t less = complete ? Task::kRecord | Task::kChild : Task::kRecord;
     std::uint64_t left = parent->counts.fetch_sub(less, std::memory_order_seq_cst) - less;
     // Those who wait in the parent may be gone, but not its record's memory: at worst they are
@@ -233,6 +233,16 @@ void end_undeferred(Member& member, ExplicitTask& task) {
   } else {
     uncounted_body_is_over(task, member);
   }
+}
+
+// Its body may have been what hands the event to who fulfills it. But who has created the task has
+// it, too, and may fulfill it at any time later: so the record's memory stays as it is.
+void discard_body(ExplicitTask& task) {
+  ompt::discarded(task);
+  if (!task.detachable) return;
+  task.memory_class = ExplicitTask::kKept;
+  task.holds.exchange(1,
+                      std::memory_order_seq_cst);  // the body's, or the fulfiller's if it is last
 }
 
 void make_detachable(ExplicitTask& task) {

@@ -68,6 +68,7 @@ struct Task {
 
 // An explicit task; what the compiler copied for it follows.
 struct ExplicitTask : Task {
+  static constexpr std::uint8_t kKept = 255;
   void (*run)(ExplicitTask& task, Member& member) = nullptr;  // its body
   void* function = nullptr;
   void* argument = nullptr;
@@ -76,8 +77,8 @@ struct ExplicitTask : Task {
   Glimpsed<ExplicitTask*> next = nullptr;
   std::atomic<std::uint32_t> holds{1};  // its body, and its event: complete when zero
   std::int32_t priority = 0;
-  std::uint32_t lock_owner = 0;  // what nestable locks know the record by; 0: nothing yet; kept
-  std::uint8_t memory_class = 0;
+  std::uint32_t lock_owner = 0;   // what nestable locks know the record by; 0: nothing yet; kept
+  std::uint8_t memory_class = 0;  // kKept: it is not given back
   std::uint8_t abi_flags = 0;
   bool again = false;  // an untied task that asked for its next part
   // Written while nobody else knows of it.
@@ -98,6 +99,9 @@ inline constexpr std::size_t kPayload = 192;
 static_assert(sizeof(ExplicitTask) <= kPayload);
 // A task that was created and is not wanted: not submitted.
 void discard_task(ExplicitTask& task);
+
+// In the place of a body that is not executed, since its group or region is cancelled.
+void discard_body(ExplicitTask& task);
 
 // Executes it some time after the tasks it depends on, if any; at once where that is better.
 void submit_task(Member& member, ExplicitTask& task, const Dependences* dependences = nullptr);
