@@ -20,6 +20,7 @@ PROGRAMS = Path(__file__).resolve().parent.parent / "programs"
 
 TORCH_PROCESSES = (2, 4, 8)
 TORCH_THREADS = (2, 4, 8, 28)
+ONNX_SHAPES = ((1, 2), (1, 4), (2, 2), (4, 4), (8, 8))  # processes, threads of each session
 
 # What makes the libraries yield while they wait; `roost run` sets it by itself.
 MPI_YIELDS = {
@@ -37,7 +38,7 @@ AS_ROOT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
 
 
 def all_cases(place: Place) -> list[Case]:
-    return [*_torch(place), *_mpi(place), *_lammps(place), *_io(place),
+    return [*_torch(place), *_onnx(place), *_mpi(place), *_lammps(place), *_io(place),
             *_microservices(place), *_foreign(place)]
 
 
@@ -60,6 +61,11 @@ def script(name: str, *arguments: str, python: str | None = None) -> tuple[str, 
 def torch_python() -> str:
     """ROOST_TORCH_PYTHON names another Python than the distribution's, as one with PyPI's PyTorch."""
     return os.environ.get("ROOST_TORCH_PYTHON") or numpy_python()
+
+
+def onnx_python() -> str:
+    """ROOST_ONNX_PYTHON names a Python with PyPI's onnxruntime and onnx, which Debian has not."""
+    return os.environ.get("ROOST_ONNX_PYTHON") or numpy_python()
 
 
 def _seconds(place: Place) -> str:
@@ -100,6 +106,25 @@ def _torch_case(place: Place, processes: int, threads: int) -> Case:
     ), target=Target(over=IDEAL, at_least=0.93),
         aspects=(Aspect("p99_ms", "ms", target=Target(over=IDEAL, at_least=1 / 1.25)),
                  Aspect("least_of_most", "requests", higher_is_better=True)))
+
+
+def _onnx(place: Place) -> list[Case]:
+    return [_onnx_case(place, processes, threads) for processes, threads in ONNX_SHAPES]
+
+
+def _onnx_case(place: Place, processes: int, threads: int) -> Case:
+    """Servers whose sessions have pools of their own. The ideal has a server of one thread a core."""
+    def servers(copies: int, width: int, *prefix: str) -> tuple[str, ...]:
+        return script("closed_loop.py", str(copies), _seconds(place), "--", *prefix,
+                      *script("onnx_inference.py", "--threads", str(width), python=onnx_python()))
+
+    return Case(f"onnx/{processes}x{threads}", "requests/s", (
+        Variant(IDEAL, servers(min(machine.cores(), processes), 1)),
+        Variant(LINUX, servers(processes, threads)),
+        Variant("one thread each", servers(processes, 1)),
+        Variant(ROOST, servers(processes, threads, *place.under_roost())),
+    ), target=Target(over=LINUX, at_least=1.0),
+        aspects=(Aspect("p99_ms", "ms"), Aspect("least_of_most", "requests", higher_is_better=True)))
 
 
 def mpiexec(library: str, ranks: int) -> tuple[str, ...]:

@@ -118,7 +118,9 @@ void switch_to(Carrier& carrier, Strand* to) {
 
 bool let_ready_run(Carrier& carrier) {
   Strand* ready = next_ready(carrier);
-  if (ready == carrier.current) ready = next_ready(carrier);
+  // Woken for a wait around this one, and perhaps once more meanwhile: one that has never been left
+  // has no context to go on with.
+  while (ready == carrier.current) ready = next_ready(carrier);
   if (!ready) return false;
   queue_self(carrier);
   switch_to(carrier, ready);
