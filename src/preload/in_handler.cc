@@ -2,6 +2,8 @@
 // kernel puts below the handler's frame: it is looked for on the stack.
 #include "preload/in_handler.h"
 
+#include <signal.h>
+
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -92,7 +94,20 @@ bool any_frame(const Restorers& restorers, std::size_t most, bool otherwise, Vis
 
 }  // namespace
 
-std::atomic<std::uint32_t> handlers_set{0};
+static std::atomic<std::uint64_t> handled{0};     // signals, a bit each
+static std::atomic<bool> any_leaves_open{false};  // of their handlers, its own signal
+
+void note_handler(int signal, int flags) {
+  if (signal < 1 || signal > os::kSignals) return;
+  if (flags & SA_NODEFER) any_leaves_open.store(true, std::memory_order_relaxed);
+  handled.fetch_or(std::uint64_t{1} << (signal - 1), std::memory_order_release);
+}
+
+static bool handled_signal_is_blocked() {
+  std::uint64_t mask = 0;
+  os::change_signal_mask(SIG_BLOCK, 0, &mask);
+  return (mask & handled.load(std::memory_order_relaxed)) != 0;
+}
 
 bool perhaps_in_handler() {
   constexpr std::size_t kMostStack = std::size_t{1} << 20;
@@ -106,13 +121,15 @@ bool perhaps_in_handler() {
 bool in_handler_over(bool (*is_it)(std::uint64_t address)) {
 #if defined(__x86_64__)
   constexpr std::size_t kMostStack = 32 * 1024, kLargestFrame = 16 * 1024;
-  if (__builtin_expect(handlers_set.load(std::memory_order_relaxed) == 0, 1)) return false;
-  // What the kernel knows takes a system call a signal.
+  if (__builtin_expect(handled.load(std::memory_order_relaxed) == 0, 1)) return false;
+  if (!any_leaves_open.load(std::memory_order_relaxed) && !handled_signal_is_blocked())
+    return false;
+  // What the kernel knows takes a system call a signal. One that is being set may not be there yet.
   static constinit thread_local Restorers restorers __attribute__((tls_model("initial-exec")));
-  static constinit thread_local std::uint32_t known __attribute__((tls_model("initial-exec"))) = 0;
-  if (std::uint32_t now = handlers_set.load(std::memory_order_acquire); now != known) {
+  static constinit thread_local std::uint64_t known __attribute__((tls_model("initial-exec"))) = 0;
+  if (std::uint64_t now = handled.load(std::memory_order_acquire); now != known) {
     restorers.look();
-    known = now;
+    known = restorers.none() ? 0 : now;
   }
   return any_frame(restorers, kMostStack, false, [&](std::uint64_t at, const Context& context) {
     bool same_stack = context.stack_pointer - at < kLargestFrame;

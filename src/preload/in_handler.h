@@ -1,7 +1,6 @@
 // Whether the calling thread may be in a signal handler of the program's.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 
 namespace roost {
@@ -10,12 +9,13 @@ namespace roost {
 // stack by system calls: tens of microseconds.
 bool perhaps_in_handler();
 
-// Handlers that the program has set so far.
-extern std::atomic<std::uint32_t> handlers_set;
+// The program sets a handler, with these flags.
+void note_handler(int signal, int flags);
 // Whether the calling thread is in a handler that has interrupted code at an address of which
-// `is_it` is true, or one of libc's that was called from there, or that has another
-// stack than what it has interrupted, as far as the stack's last 32 KB tell. No system call where
-// the program has set no handler; else some microseconds.
+// `is_it` is true, or one of libc's that was called from there, or that has another stack than what
+// it has interrupted, as far as the stack's last 32 KB tell. No system call where the program has
+// set no handler; one where none of their signals is blocked, as it is in its handler; else some
+// microseconds.
 bool in_handler_over(bool (*is_it)(std::uint64_t address));
 
 }  // namespace roost

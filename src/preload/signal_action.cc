@@ -3,6 +3,7 @@
 #include <signal.h>
 
 #include "preload/fault_handlers.h"
+#include "preload/in_handler.h"
 #include "preload/nudge.h"
 #include "preload/real.h"
 #include "preload/stopped_threads.h"
@@ -12,17 +13,18 @@ namespace roost {
 namespace {
 
 // A handler that jumps must not find its thread within the linker, whose lock nobody would unlock.
-void before_handler(int signal, sighandler_t handler) {
+void before_handler(int signal, sighandler_t handler, int flags) {
   if (!is_function(handler)) return;
   resolve_libc_functions();
-  note_handler(signal);
+  note_handler(signal, flags);
+  note_who_sends(signal);
 }
 
 int change_action(int signal, const struct sigaction* action, struct sigaction* before) {
   HandlerChange change(signal);
   struct sigaction led;
   if (action) {
-    before_handler(signal, action->sa_handler);
+    before_handler(signal, action->sa_handler, action->sa_flags);
     led = *action;
     led.sa_handler = change.lead(action->sa_handler);
   }
@@ -45,7 +47,7 @@ extern "C" __attribute__((visibility("default"), alias("sigaction"))) int __siga
 #define ROOST_SIGNAL_SETTER(name, flags)                                                    \
   ROOST_EXPORT sighandler_t name(int signal, sighandler_t handler) noexcept {               \
     static ROOST_LISTED constinit Real<sighandler_t(int, sighandler_t)> real_setter{#name}; \
-    before_handler(signal, handler);                                                        \
+    before_handler(signal, handler, flags);                                                 \
     nudges_give_up(signal);                                                                 \
     if (owns_sigsys(signal) && handler != SIG_ERR && handler != SIG_HOLD)                   \
       return set_sigsys_handler(handler, flags);                                            \

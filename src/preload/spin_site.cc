@@ -374,14 +374,14 @@ struct Pauses {
 };
 constinit thread_local Pauses pauses __attribute__((tls_model("initial-exec"))) = {};
 
-// What it waits for may be done by one that runs: that takes a moment. Then it yields, at first for
-// a short while, as nothing tells when that has come.
+// What it waits for may be done by one that runs: that takes a moment, unless its last spin took
+// longer, too. Then it yields, at first for a short while, as nothing tells when that has come.
 void pass_pause() {
   constexpr Nanoseconds kSameSpin = 20'000, kShortest = 50'000;
   constexpr std::uint32_t kAtFirst = 32, kAgain = 8, kMostDoubled = 3;
   passes.store(passes.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
   Nanoseconds now = os::now();
-  if (now - pauses.last > kSameSpin) pauses = {now, kAtFirst, 0};
+  if (now - pauses.last > kSameSpin) pauses = {now, pauses.yields ? kAgain : kAtFirst, 0};
   pauses.last = now;
   if (--pauses.left > 0) return;
   DeferCancellation guard;

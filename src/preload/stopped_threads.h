@@ -4,7 +4,6 @@
 
 #include <signal.h>
 
-#include "preload/in_handler.h"
 #include "sched/self.h"
 
 namespace roost {
@@ -19,8 +18,7 @@ void look_for_who_stops_threads();
 // The program has handlers of signals that only programs send: they may do the same unforeseen.
 extern std::atomic<bool> may_be_told_by_signals;
 inline bool is_function(sighandler_t handler) { return handler != SIG_DFL && handler != SIG_IGN; }
-inline void note_handler(int signal) {
-  handlers_set.fetch_add(1, std::memory_order_release);
+inline void note_who_sends(int signal) {
   bool others = signal == SIGUSR1 || signal == SIGUSR2 || signal == SIGPWR || signal == SIGXCPU ||
                 signal == SIGXFSZ || signal > SIGSYS;
   if (others) may_be_told_by_signals.store(true, std::memory_order_relaxed);

@@ -6,6 +6,7 @@
 
 #include "os/sys.h"
 #include "preload/fault_handlers.h"
+#include "preload/in_handler.h"
 #include "preload/process.h"
 #include "preload/real.h"
 #include "preload/stopped_threads.h"
@@ -274,7 +275,10 @@ long program_rt_sigaction(int signal, long action, long old) {
   bool had = exchange_mask(signal, wanted ? &mask : nullptr);
   HandlerChange change(signal);
   KernelAction led = wanted ? *wanted : KernelAction{};
-  if (wanted && is_function(handler_in(*wanted))) note_handler(signal);
+  if (wanted && is_function(handler_in(*wanted))) {
+    note_handler(signal, static_cast<int>(wanted->flags));
+    note_who_sends(signal);
+  }
   if (wanted) led.handler = word_of(change.lead(handler_in(*wanted)));
   auto set = [&](std::uint64_t hidden, long to) {
     KernelAction copy = led;
