@@ -83,7 +83,7 @@ bool any_frame(const Restorers& restorers, std::size_t most, bool otherwise, Vis
     if (!os::read_own_memory(at, words, kBytes)) return false;
     for (std::size_t i = 0; i < kWords; ++i) {
       std::uint64_t address = at + i * sizeof *words;
-      Context context;
+      Context context{};
       if (address >= first && restorers.have(words[i]) && is_frame(address, context) &&
           visit(address, context))
         return true;
@@ -136,7 +136,7 @@ bool in_handler_over(bool (*is_it)(std::uint64_t address)) {
     if (!same_stack || is_it(context.instruction_pointer)) return true;
     // Functions of libc's and the kernel's (the time) that were called from there have small
     // frames.
-    std::uint64_t top[24];
+    std::uint64_t top[24] = {};
     return os::read_own_memory(context.stack_pointer, top, sizeof top) &&
            std::ranges::any_of(top, is_it);
   });

@@ -135,7 +135,9 @@ bool wakes_are_deferred() {
 }
 
 void forget_deferred_wakes() {
-  for (DeferredWake& wake : deferred) wake.forget();
+  // What is not written need not be copied for the child.
+  for (DeferredWake& wake : deferred)
+    if (wake.place.load(std::memory_order_relaxed) != Place::free) wake.forget();
   self.has_deferred.store(false, std::memory_order_relaxed);
 }
 
