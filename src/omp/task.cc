@@ -241,8 +241,7 @@ void discard_body(ExplicitTask& task) {
   ompt::discarded(task);
   if (!task.detachable) return;
   task.memory_class = ExplicitTask::kKept;
-  task.holds.exchange(1,
-                      std::memory_order_seq_cst);  // the body's, or the fulfiller's if it is last
+  task.holds.store(1, std::memory_order_seq_cst);  // for the body, or who fulfills it meanwhile
 }
 
 void make_detachable(ExplicitTask& task) {

@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "os/sys.h"
+#include "preload/in_handler.h"
 #include "preload/process.h"
 #include "preload/spin_site.h"
 
@@ -22,10 +23,6 @@ std::atomic<sighandler_t>* handler_of(int signal) {
   for (int i = 0; i < 2; ++i)
     if (signal == kFaults[i]) return &handlers[i];
   return nullptr;
-}
-
-bool is_function(sighandler_t handler) {
-  return handler != SIG_DFL && handler != SIG_IGN && handler != SIG_ERR && handler != SIG_HOLD;
 }
 
 // As old handlers are called, too: the kernel passes all three in any case.

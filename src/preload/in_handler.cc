@@ -2,9 +2,8 @@
 // kernel puts below the handler's frame: it is looked for on the stack.
 #include "preload/in_handler.h"
 
-#include <signal.h>
-
 #include <algorithm>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 
@@ -103,10 +102,12 @@ void note_handler(int signal, int flags) {
   handled.fetch_or(std::uint64_t{1} << (signal - 1), std::memory_order_release);
 }
 
+std::uint64_t handled_signals() { return handled.load(std::memory_order_relaxed); }
+
 static bool handled_signal_is_blocked() {
   std::uint64_t mask = 0;
   os::change_signal_mask(SIG_BLOCK, 0, &mask);
-  return (mask & handled.load(std::memory_order_relaxed)) != 0;
+  return (mask & handled_signals()) != 0;
 }
 
 bool perhaps_in_handler() {
@@ -121,7 +122,7 @@ bool perhaps_in_handler() {
 bool in_handler_over(bool (*is_it)(std::uint64_t address)) {
 #if defined(__x86_64__)
   constexpr std::size_t kMostStack = 32 * 1024, kLargestFrame = 16 * 1024;
-  if (__builtin_expect(handled.load(std::memory_order_relaxed) == 0, 1)) return false;
+  if (__builtin_expect(handled_signals() == 0, 1)) return false;
   if (!any_leaves_open.load(std::memory_order_relaxed) && !handled_signal_is_blocked())
     return false;
   // What the kernel knows takes a system call a signal. One that is being set may not be there yet.

@@ -1,6 +1,8 @@
 // Whether the calling thread may be in a signal handler of the program's.
 #pragma once
 
+#include <signal.h>
+
 #include <cstdint>
 
 namespace roost {
@@ -9,8 +11,13 @@ namespace roost {
 // stack by system calls: tens of microseconds.
 bool perhaps_in_handler();
 
+inline bool is_function(sighandler_t handler) {
+  return handler != SIG_DFL && handler != SIG_IGN && handler != SIG_ERR && handler != SIG_HOLD;
+}
 // The program sets a handler, with these flags.
 void note_handler(int signal, int flags);
+// Signals that it has set handlers of, a bit each from signal 1 on.
+std::uint64_t handled_signals();
 // Whether the calling thread is in a handler that has interrupted code at an address of which
 // `is_it` is true, or one of libc's that was called from there, or that has another stack than what
 // it has interrupted, as far as the stack's last 32 KB tell. No system call where the program has

@@ -4,12 +4,12 @@
 #include <errno.h>
 #include <time.h>
 
+#include "base/own_code.h"
 #include "base/ticks.h"
 #include "os/sys.h"
 #include "preload/blas_calls.h"
 #include "preload/in_handler.h"
 #include "preload/nudge.h"
-#include "preload/own_code.h"
 #include "preload/public_api.h"
 #include "preload/real.h"
 #include "sched/ask_owner.h"
@@ -33,10 +33,9 @@ bool interrupts_runtime() {
       [](std::uint64_t address) { return in_light_runtime(address) || is_own_code(address); });
 }
 
-// Only where is_light(), and so there is a runtime.
-bool tell(int what) {
-  return !interrupts_runtime() && event.load(std::memory_order_acquire)(what) == 1;
-}
+// Only where is_light(), and so there is a runtime, which is not interrupted.
+bool tell_at_rest(int what) { return event.load(std::memory_order_acquire)(what) == 1; }
+bool tell(int what) { return !interrupts_runtime() && tell_at_rest(what); }
 
 // Rounds of siblings in a row before others get the core, if none of them has come any further.
 constexpr unsigned kRoundsInVain = 32;
@@ -214,7 +213,7 @@ bool let_siblings_go_first() {
   if (self.inside_libc || interrupts_runtime()) return false;
   bool one_ran;
   do {
-    one_ran = tell(ROOST_LIGHT_YIELDS);
+    one_ran = tell_at_rest(ROOST_LIGHT_YIELDS);
   } while (one_ran && !has_light_siblings());  // that one has ended, and there may be more to begin
   return has_light_siblings();
 }

@@ -9,10 +9,10 @@
 #include <signal.h>
 #include <string.h>
 
+#include "base/own_code.h"
 #include "os/sys.h"
 #include "preload/defer_cancellation.h"
 #include "preload/light.h"
-#include "preload/own_code.h"
 #include "preload/own_stack.h"
 #include "preload/process.h"
 #include "preload/real.h"
@@ -30,7 +30,6 @@
 #include "spin/proof_budget.h"
 
 namespace roost {
-
 namespace {
 
 constexpr int kSignal = SIGURG;

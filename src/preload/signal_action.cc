@@ -6,7 +6,6 @@
 #include "preload/in_handler.h"
 #include "preload/nudge.h"
 #include "preload/real.h"
-#include "preload/stopped_threads.h"
 #include "preload/trap_signals.h"
 
 namespace roost {
@@ -17,7 +16,6 @@ void before_handler(int signal, sighandler_t handler, int flags) {
   if (!is_function(handler)) return;
   resolve_libc_functions();
   note_handler(signal, flags);
-  note_who_sends(signal);
 }
 
 int change_action(int signal, const struct sigaction* action, struct sigaction* before) {

@@ -3,24 +3,30 @@
 #include "preload/stopped_threads.h"
 
 #include <link.h>
+#include <signal.h>
 
 #include <limits>
 
 #include "base/object_symbols.h"
 #include "os/sys.h"
 #include "preload/fork_gate.h"
+#include "preload/in_handler.h"
 
 namespace roost {
 
 std::atomic<bool> may_stop_threads{false};
 std::atomic<bool> stops_threads{false};
-std::atomic<bool> may_be_told_by_signals{false};
+
+static constexpr std::uint64_t bit_of(int signal) { return std::uint64_t{1} << (signal - 1); }
 
 Nanoseconds until_handlers_are_overdue() {
   // Handlers that wait are kept out from then on, but not of sections that threads are in already.
   constexpr Nanoseconds kForSure = 1'000'000'000;
+  constexpr std::uint64_t kSentByPrograms = bit_of(SIGUSR1) | bit_of(SIGUSR2) | bit_of(SIGPWR) |
+                                            bit_of(SIGXCPU) | bit_of(SIGXFSZ) |
+                                            ~std::uint64_t{0} << SIGSYS;
   static Nanoseconds out_since = 0;
-  bool may_leave_some = may_be_told_by_signals.load(std::memory_order_relaxed);
+  bool may_leave_some = (handled_signals() & kSentByPrograms) != 0;
   if (may_leave_some && handlers_stay_out.load(std::memory_order_relaxed)) {
     Nanoseconds now = os::now();
     if (out_since == 0) out_since = now;

@@ -2,8 +2,6 @@
 // collectors' (libgc, Mono, JavaScriptCore, D), profilers'.
 #pragma once
 
-#include <signal.h>
-
 #include "sched/self.h"
 
 namespace roost {
@@ -15,16 +13,8 @@ extern std::atomic<bool> stops_threads;
 // Looks for such objects. Not on arbitrary threads: takes the dynamic linker's lock.
 void look_for_who_stops_threads();
 
-// The program has handlers of signals that only programs send: they may do the same unforeseen.
-extern std::atomic<bool> may_be_told_by_signals;
-inline bool is_function(sighandler_t handler) { return handler != SIG_DFL && handler != SIG_IGN; }
-inline void note_who_sends(int signal) {
-  bool others = signal == SIGUSR1 || signal == SIGUSR2 || signal == SIGPWR || signal == SIGXCPU ||
-                signal == SIGXFSZ || signal > SIGSYS;
-  if (others) may_be_told_by_signals.store(true, std::memory_order_relaxed);
-}
-// How long at most nobody need look for wake-ups that such a handler has left, in ns. For who
-// looks.
+// Handlers of signals that only programs send may do the same unforeseen. How long at most nobody
+// need look for wake-ups that such a one has left, in ns. For who looks.
 Nanoseconds until_handlers_are_overdue();
 
 void keep_handlers_out();

@@ -275,10 +275,8 @@ long program_rt_sigaction(int signal, long action, long old) {
   bool had = exchange_mask(signal, wanted ? &mask : nullptr);
   HandlerChange change(signal);
   KernelAction led = wanted ? *wanted : KernelAction{};
-  if (wanted && is_function(handler_in(*wanted))) {
+  if (wanted && is_function(handler_in(*wanted)))
     note_handler(signal, static_cast<int>(wanted->flags));
-    note_who_sends(signal);
-  }
   if (wanted) led.handler = word_of(change.lead(handler_in(*wanted)));
   auto set = [&](std::uint64_t hidden, long to) {
     KernelAction copy = led;

@@ -4,6 +4,7 @@
 #include <pthread.h>
 #include <sched.h>
 
+#include "base/own_code.h"
 #include "base/thread_stack.h"
 #include "base/types.h"
 #include "ult/carrier.h"
@@ -88,17 +89,6 @@ void wake(Sleeper& sleeper) {
   if (thread && roost_unblock(thread) == 0) return;
   kernel::futex_wake_one(&sleeper.word.asleep);
   roused_at.store(kernel::now(), std::memory_order_relaxed);
-}
-
-extern "C" {
-// Where this library's code lies, by the linker.
-extern char __ehdr_start __attribute__((visibility("hidden")));
-extern char etext __attribute__((visibility("hidden")));
-}
-
-bool is_own_code(std::uint64_t address) {
-  return address >= reinterpret_cast<std::uint64_t>(&__ehdr_start) &&
-         address < reinterpret_cast<std::uint64_t>(&etext);
 }
 
 struct roost_light* light_state(struct roost_light& own) {

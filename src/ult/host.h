@@ -25,8 +25,6 @@ namespace host {
 
 // Whether there is a Roost instance.
 bool with_roost();
-// Whether this library's code lies there.
-bool is_own_code(std::uint64_t address);
 
 // Cores this process may use: the instance's, or those of the affinity mask.
 unsigned cores();

@@ -7,6 +7,7 @@
 
 #include <cerrno>
 
+#include "base/own_code.h"
 #include "spin/faults_pass.h"
 #include "spin/interrupted.h"
 #include "spin/long_wait.h"
@@ -87,7 +88,7 @@ bool spins_in_long_rounds(spin::Registers& registers) {
   spin::LongWait wait =
       prove_long_wait(registers, {read_program, kernel::read_own_memory}, limit, ++choice);
   budget.end(limit, wait.waits);
-  if (!wait.waits || host::is_own_code(wait.rest_address)) return false;
+  if (!wait.waits || is_own_code(wait.rest_address)) return false;
   spin::FaultsPass pass(call_kernel);
   return go_to_rest(registers, read_program, wait);
 }
@@ -96,7 +97,7 @@ bool spins_in_long_rounds(spin::Registers& registers) {
 // again (omp_get_wtime).
 bool spins(const ucontext_t& interrupted, spin::Registers& registers) {
   spin::CodeWindow code;
-  bool is_ours = host::is_own_code(registers.instruction_pointer);
+  bool is_ours = is_own_code(registers.instruction_pointer);
   return (!is_ours && read_program(registers.instruction_pointer, code) &&
           spin::prove_wait(registers, code, read_carefully, kMaxSteps).waits) ||
          (spin::is_apart(interrupted) && spins_in_long_rounds(registers));
@@ -137,7 +138,7 @@ void on_interrupt(int, siginfo_t*, void* context) {
   auto& interrupted = *static_cast<ucontext_t*>(context);
   if (!is_still_there(interrupted)) return;
   spin::Registers registers = spin::registers_of(interrupted);
-  bool is_ours = host::is_own_code(registers.instruction_pointer);
+  bool is_ours = is_own_code(registers.instruction_pointer);
   if (spin::on_alternate_stack(interrupted) || (!is_ours && !may_switch(*own))) return;
   bool found = waits(*own, interrupted, registers);
   spin::set_registers(interrupted, registers);
