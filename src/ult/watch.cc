@@ -38,6 +38,7 @@ struct Seen {
   Nanoseconds still_since;
   Nanoseconds ask_at;              // CPU time to be spent before it is asked again
   unsigned asleep_looks;           // how many in a row have found it asleep
+  bool slept_here;                 // one of those, in this library
   const Batch* told;               // whose calls others were told of because of it, and
   Tickets<RealWorld>::Word round;  // in which round; null: none
 };
@@ -58,7 +59,7 @@ struct {
 } left[kMaxWatched];
 
 Seen first_sight(std::uint32_t steps, Nanoseconds used, Nanoseconds now) {
-  return {steps, used, now, used, now, kSuspicious, 0, nullptr, 0};
+  return {steps, used, now, used, now, kSuspicious, 0, false, nullptr, 0};
 }
 
 // Others were told of calls for nothing if it has gone on and some are left.
@@ -89,6 +90,7 @@ bool sleeps_long(const Carrier& carrier, Seen& it, Nanoseconds now) {
   bool asleep = !host::is_ready(carrier.thread.load(std::memory_order_relaxed)) &&
                 kernel::is_asleep(tid_of(carrier));
   it.asleep_looks = asleep ? it.asleep_looks + 1 : 0;
+  it.slept_here |= carrier.sleeper.word.is_set();
   return it.asleep_looks >= kAsleepLooks && now - it.at >= kAsleep;
 }
 
@@ -219,8 +221,8 @@ Found look() {
     if (spent >= kSuspicious && !busy) continue;
     if (!busy && !sleeps_long(carrier, it, now)) continue;
     // Who sleeps in this library waits for others' members, perhaps because they have had no CPU.
-    if (!busy && !carrier.sleeper.word.is_set())
-      inside->blocks.store(true, std::memory_order_relaxed);
+    // It does so still if it is about to be woken, for which its waker may have to wait for a CPU.
+    if (!busy && !it.slept_here) inside->blocks.store(true, std::memory_order_relaxed);
     let_others_begin(carrier, open);
     it = first_sight(steps, used, now);
     if (!busy) continue;
