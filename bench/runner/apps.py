@@ -1,5 +1,5 @@
-"""The cases of whole applications: PyTorch servers, MPI programs, LAMMPS, servers of
-small messages, microservices, and programs beside foreign load.
+"""The cases of whole applications: PyTorch servers, what ML and data teams run besides, MPI programs,
+LAMMPS, servers of small messages, microservices, and programs beside foreign load.
 
 Beside ideal, Linux and Roost each has its rivals: what people set today. What needs packages that
 the other cases do not is installed by `scripts/setup applications`.
@@ -12,7 +12,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
-from . import machine
+from . import fetch, machine, session
 from .cases import Place, nested_command, numpy_python
 from .model import BOUND, IDEAL, LINUX, ROOST, Aspect, Case, Target, Variant
 
@@ -20,7 +20,14 @@ PROGRAMS = Path(__file__).resolve().parent.parent / "programs"
 
 TORCH_PROCESSES = (2, 4, 8)
 TORCH_THREADS = (2, 4, 8, 28)
-ONNX_SHAPES = ((1, 2), (1, 4), (2, 2), (4, 4), (8, 8))  # processes, threads of each session
+# Of PyPI, which Debian has not or older; programs/frameworks.py has a job for each.
+FRAMEWORKS = ("onnxruntime", "xgboost", "lightgbm", "faiss", "jax", "duckdb", "polars", "opencv",
+              "numba")
+FRAMEWORK_PACKAGES = ("numpy==2.4.*", "onnxruntime==1.32.*", "onnx==1.23.*", "xgboost==3.2.*",
+                      "lightgbm==4.7.*", "faiss-cpu==1.15.*",
+                      "jax[cpu]==0.10.*", "duckdb==2.0.*", "polars==2.1.*",
+                      "opencv-python-headless==5.0.*", "numba==0.68.*")
+FRAMEWORK_SHAPES = ((1, 4), (4, 4), (8, 8))  # processes, threads of each
 
 # What makes the libraries yield while they wait; `roost run` sets it by itself.
 MPI_YIELDS = {
@@ -38,12 +45,15 @@ AS_ROOT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
 
 
 def all_cases(place: Place) -> list[Case]:
-    return [*_torch(place), *_onnx(place), *_mpi(place), *_lammps(place), *_io(place),
+    return [*_torch(place), *_frameworks(place), *_mpi(place), *_lammps(place), *_io(place),
             *_microservices(place), *_foreign(place)]
 
 
-def build(place: Place) -> None:
-    """Compiles what needs the compilers of the applications' packages: mpi_steps-LIBRARY."""
+def build(place: Place, chosen: list[Case]) -> None:
+    """Compiles what needs the compilers of the applications' packages: mpi_steps-LIBRARY; and fetches
+    the frameworks, where a case has one."""
+    if any(case.name.split("/")[0] in FRAMEWORKS for case in chosen):
+        _fetch_frameworks(place)
     source = PROGRAMS / "mpi_steps.c"
     for library in MPI_YIELDS:
         program = place.programs / f"mpi_steps-{library}"
@@ -63,9 +73,18 @@ def torch_python() -> str:
     return os.environ.get("ROOST_TORCH_PYTHON") or numpy_python()
 
 
-def onnx_python() -> str:
-    """ROOST_ONNX_PYTHON names a Python with PyPI's onnxruntime and onnx, which Debian has not."""
-    return os.environ.get("ROOST_ONNX_PYTHON") or numpy_python()
+def ml_python(place: Place) -> str:
+    """ROOST_ML_PYTHON names a Python that has the frameworks already."""
+    return os.environ.get("ROOST_ML_PYTHON") or str(place.programs / "frameworks/bin/python3")
+
+
+def _fetch_frameworks(place: Place) -> None:
+    """Into an environment of the build's own, once; a gigabyte and a half."""
+    if os.environ.get("ROOST_ML_PYTHON"):
+        return
+    if not fetch.environment(place.programs / "frameworks", FRAMEWORK_PACKAGES):
+        session.fail("cannot fetch the frameworks from PyPI: "
+                     "name a Python that has them in ROOST_ML_PYTHON")
 
 
 def _seconds(place: Place) -> str:
@@ -108,21 +127,27 @@ def _torch_case(place: Place, processes: int, threads: int) -> Case:
                  Aspect("least_of_most", "requests", higher_is_better=True)))
 
 
-def _onnx(place: Place) -> list[Case]:
-    return [_onnx_case(place, processes, threads) for processes, threads in ONNX_SHAPES]
+def _frameworks(place: Place) -> list[Case]:
+    return [_framework_case(place, name, processes, threads)
+            for name in FRAMEWORKS for processes, threads in FRAMEWORK_SHAPES]
 
 
-def _onnx_case(place: Place, processes: int, threads: int) -> Case:
-    """Servers whose sessions have pools of their own. The ideal has a server of one thread a core."""
-    def servers(copies: int, width: int, *prefix: str) -> tuple[str, ...]:
-        return script("closed_loop.py", str(copies), _seconds(place), "--", *prefix,
-                      *script("onnx_inference.py", "--threads", str(width), python=onnx_python()))
+def _framework_case(place: Place, name: str, processes: int, threads: int) -> Case:
+    """Copies with pools of their own. The ideal has a copy of one thread a core."""
+    def copies(count: int, width: int, *prefix: str) -> tuple[str, ...]:
+        return script("closed_loop.py", str(count), _seconds(place), "--", *prefix,
+                      *script("frameworks.py", name, "--threads", str(width),
+                              python=ml_python(place)))
 
-    return Case(f"onnx/{processes}x{threads}", "requests/s", (
-        Variant(IDEAL, servers(min(machine.cores(), processes), 1)),
-        Variant(LINUX, servers(processes, threads)),
-        Variant("one thread each", servers(processes, 1)),
-        Variant(ROOST, servers(processes, threads, *place.under_roost())),
+    # One that is alone has all cores.
+    cores = machine.cores()
+    best = copies(1, cores) if processes == 1 else copies(min(cores, processes), 1)
+    one = [Variant("one thread each", copies(processes, 1))] if processes > 1 else []
+    return Case(f"{name}/{processes}x{threads}", "requests/s", (
+        Variant(IDEAL, best),
+        Variant(LINUX, copies(processes, threads)),
+        *one,
+        Variant(ROOST, copies(processes, threads, *place.under_roost())),
     ), target=Target(over=LINUX, at_least=1.0),
         aspects=(Aspect("p99_ms", "ms"), Aspect("least_of_most", "requests", higher_is_better=True)))
 

@@ -1,5 +1,5 @@
 """What no package of the distribution installs: files out of wheels, packages and source packages,
-unpacked once into a folder of the build."""
+unpacked once into a folder of the build, and environments of Python with packages of PyPI's."""
 
 from __future__ import annotations
 
@@ -20,6 +20,20 @@ def from_pypi(folder: Path, package: str, library: str) -> Path | None:
         for wheel in folder.glob("*.whl"):
             shutil.unpack_archive(wheel, folder, "zip")
     return next(iter(folder.rglob(library)), None)
+
+
+def environment(folder: Path, packages: tuple[str, ...]) -> bool:
+    """An environment of Python with these packages; made anew where others were asked for."""
+    made = folder / "packages"
+    if made.exists() and made.read_text().split() == list(packages):
+        return True
+    print(f"fetching {len(packages)} packages from PyPI", file=sys.stderr)
+    shutil.rmtree(folder, ignore_errors=True)
+    fetched = (_quietly("python3", "-m", "venv", str(folder))
+               and _quietly(str(folder / "bin/python3"), "-m", "pip", "install", *packages))
+    if fetched:
+        made.write_text("\n".join(packages))
+    return fetched
 
 
 def from_debian(folder: Path, package: str, library: str) -> Path | None:
@@ -57,6 +71,6 @@ def debian_source(folder: Path, package: str) -> Path | None:
 def _quietly(*command: str, cwd: Path | None = None) -> bool:
     try:
         return subprocess.run(command, cwd=cwd, stdin=subprocess.DEVNULL, capture_output=True,
-                              timeout=300).returncode == 0
+                              timeout=900).returncode == 0
     except (OSError, subprocess.TimeoutExpired):
         return False
