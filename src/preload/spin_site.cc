@@ -463,10 +463,13 @@ bool rewrite_wait_loop(const spin::WaitProof& proof, const spin::CodeWindow& cod
 }
 
 bool rewrite_pause(std::uint64_t pause, const spin::CodeWindow& code) {
-  constexpr unsigned kPauseBytes = 2;
+  spin::Instruction instruction;
+  std::uint64_t offset = pause - code.address;
+  if (offset >= code.size || !decode(code.bytes + offset, code.size - offset, instruction))
+    return false;
   return alone([&] {
     return change_code(pause, code, [&](Site& site) {
-      site.target = pause + kPauseBytes;
+      site.target = pause + instruction.length;
       site.is_pause = true;
       return rewrite(site);
     });

@@ -16,7 +16,7 @@ struct Site {
   std::uint64_t branch;
   std::uint64_t target;
   std::uint32_t steps;
-  bool is_pause;             // of a loop that no proof follows: `branch` is its `pause`
+  bool is_pause;             // of a loop that no proof follows: `branch` is its pause
   bool has_detour;           // else: none is safe
   std::atomic<bool> active;  // the branch leads to the stub, or is about to
   // Of one that stands at the loop's head: how much more often who came there did not wait, by the

@@ -273,11 +273,23 @@ bool decode_bit_test(const Form& form, Instruction& i) {
          (immediate || field(form, i.width, i.source));
 }
 
+// Fences, and the pauses of processors with WAITPKG: umonitor, umwait, tpause.
+bool decode_fence(const Form& form, Instruction& i) {
+  unsigned number = form.modrm >> 3 & 7;
+  if (form.memory_form() || number < 5) return false;
+  if (!form.repeat && !form.operand_size) return true;
+  if (number != 6) return false;
+  i.pauses = form.repeat != 0xf3;
+  if (i.pauses) i.operation = Operation::pause_until;
+  return true;
+}
+
 bool decode_two_byte(const Form& form, Instruction& i) {
   std::uint8_t opcode = form.opcode;
   if (opcode >= 0x80 && opcode <= 0x8f) return decode_jump(form, Operation::jump_on_condition, i);
   if (opcode == 0x1e) return form.repeat == 0xf3 && form.modrm == 0xfa;  // endbr64
   if (opcode == 0xb8 || opcode == 0xbc || opcode == 0xbd) return decode_bit_count(form, i);
+  if (opcode == 0xae) return decode_fence(form, i);
   if (form.repeat) return false;
   i.condition = opcode & 15;
   i.width = full_width(form);
@@ -316,8 +328,6 @@ bool decode_two_byte(const Form& form, Instruction& i) {
       return form.memory_form();
     case 0x1f:  // a long nop
       return true;
-    case 0xae:  // fences
-      return !form.memory_form() && !form.operand_size && (form.modrm >> 3 & 7) >= 5;
     case 0xaf:
       i.operation = Operation::multiply;
       return field(form, 8, i.destination) && register_or_memory(form, i.width, i.source);

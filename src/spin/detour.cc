@@ -215,10 +215,12 @@ bool plan_jump(const std::uint8_t* code, std::size_t size, std::uint64_t address
 
 bool plan_pause(const std::uint8_t* code, std::size_t size, std::uint64_t address,
                 std::uint64_t pause, std::uint64_t stub, Detour& detour) {
-  constexpr std::uint8_t kRepeat = 0xf3, kJump = 0xeb;
+  constexpr std::uint8_t kJump = 0xeb;
   detour = {};
   std::size_t offset = pause - address, behind = offset + kShortJump;
-  if (behind >= size || code[offset] != kRepeat || code[offset + 1] != 0x90) return false;
+  Instruction instruction;
+  if (behind >= size || !decode(code + offset, size - offset, instruction) || !instruction.pauses)
+    return false;
   detour.change_address = pause;
   detour.change_size = kShortJump;
   // No-ops behind a jump would look like padding, and the stub leads back to these.
@@ -226,7 +228,8 @@ bool plan_pause(const std::uint8_t* code, std::size_t size, std::uint64_t addres
   if (!is_one_store(detour) || !parse(code + behind, size - behind, next) || pads(next))
     return false;
   Planner planner(code, size, address);
-  if (!planner.walk(offset) || planner.is_jumped_into(offset, behind)) return false;
+  if (!planner.walk(offset) || planner.is_jumped_into(offset, offset + instruction.length))
+    return false;
   planner.drop_targets();
   detour.change_size = 1;  // the displacement alone
   if (!planner.chain(behind, stub, detour)) return false;

@@ -456,6 +456,9 @@ bool Step::run() {
     case Operation::jump_indirect:
       effect_.jumped = true;
       return operand(i_.source, 8, r_.instruction_pointer);
+    case Operation::pause_until:
+      r_.unknown = kFlags;  // carry: whether that was for as long as it may be
+      return true;
     case Operation::read_time_stamp:
     case Operation::read_time_stamp_and_processor:
       return time_stamp();

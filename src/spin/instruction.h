@@ -59,7 +59,7 @@ bool direct_jump(const Form& form);
 bool parse(const std::uint8_t* bytes, std::size_t size, Form& form);
 
 enum class Operation : std::uint8_t {
-  nothing,  // nop, pause, fences, prefetches
+  nothing,  // nop, pause, fences, prefetches, umonitor
   move,
   move_zero_extended,
   move_sign_extended,
@@ -105,6 +105,7 @@ enum class Operation : std::uint8_t {
   complement_bit,
   read_time_stamp,
   read_time_stamp_and_processor,
+  pause_until,  // tpause, umwait
   vector,  // by its opcode and prefix (spin/vector.h)
   vector_compare,
   system_call,  // is not executed
@@ -171,7 +172,7 @@ struct Instruction {
            operation == Operation::multiply || operation == Operation::multiply_by_immediate ||
            operation == Operation::compare_exchange || divides() ||
            (operation >= Operation::add_with_carry && operation <= Operation::complement_bit) ||
-           operation == Operation::vector_compare;
+           operation == Operation::vector_compare || operation == Operation::pause_until;
   }
   // It leaves some of them, or may do so.
   bool keeps_flags() const {

@@ -219,11 +219,13 @@ def test_regions_end_whose_first_member_polls_unseen(world: World, threads: str)
     world.require_gone(instance)
 
 
-@cases("1", "2")
-def test_pools_that_look_for_work_by_chance_pause_by_pause(world: World, cores: str):
+@cases("1", "2", "1 tpause", "2 tpause")
+def test_pools_that_look_for_work_by_chance_pause_by_pause(world: World, how: str):
     """No proof follows them: their pause becomes a jump to the stub."""
+    cores, *pause = how.split()
     instance = world.roost.new_instance("searching")
-    outcome = world.run(world.program("search_work", 6, 200), instance, "--cores", cores, "--stats")
+    outcome = world.run(world.program("search_work", 6, 200, *pause), instance, "--cores", cores,
+                        "--stats")
     require_success(outcome, "search_work")
     require(outcome.stdout == b"3200 pieces\n", f"it printed {outcome.stdout!r}")
     if platform.machine() == "x86_64":
