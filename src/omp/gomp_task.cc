@@ -160,7 +160,10 @@ ROOST_EXPORT void GOMP_task(void (*function)(void*), void* data, void (*copy)(vo
   ompt::Entry entry;
   Member& member = self();
   constexpr unsigned kSpecial = kGompDepend | kGompPriority | kGompDetach;
-  if (gomp_creates_nothing(*member.task)) return;
+  if (gomp_creates_nothing(*member.task)) {
+    if (flags & kGompDetach) *static_cast<void**>(detach) = nullptr;
+    return;
+  }
   bool simple = !copy && !(flags & kSpecial) && !ompt::on();
   // Both use their creator's data.
   if (simple && if_clause && runs_in_place(member)) {
@@ -211,9 +214,10 @@ ROOST_EXPORT void GOMP_taskgroup_end() {
   end_taskgroup(self());
 }
 
-// Both compilers' events are the tasks themselves. Any thread, also one that is no OpenMP thread.
+// Both compilers' events are the tasks themselves; null is that of a task that was not created, as
+// its taskgroup or region was cancelled. Any thread, also one that is no OpenMP thread.
 ROOST_EXPORT void omp_fulfill_event(std::uintptr_t event) {
-  fulfill(*reinterpret_cast<ExplicitTask*>(event));
+  if (event) fulfill(*reinterpret_cast<ExplicitTask*>(event));
 }
 
 }  // extern "C"

@@ -184,17 +184,18 @@ TEST(DetourTest, A_pause_becomes_a_short_jump_to_padding) {
 TEST(DetourTest, The_first_bytes_of_a_pause_for_a_time_become_one) {
   // tpause %ecx; cmp %rax,%rdx; je to the start; ret.
   const Bytes pauses = {0x66, 0x0f, 0xae, 0xf1, 0x48, 0x39, 0xc2, 0x74, 0xf7, 0xc3};
-  Bytes code = pauses + no_ops(8) + Bytes{0xc3};
+  Bytes code = pauses + no_ops(8) + Bytes{0xc3} + no_ops(8) + Bytes{0xc3};
   Detour detour;
   ASSERT_TRUE(plan_at_pause(code, kBase, detour));
   ASSERT_EQ(detour.change_size, 2);
   EXPECT_EQ(detour.change[0], 0xeb);
   ASSERT_EQ(detour.n_hops, 1u);
-  EXPECT_EQ(kBase + 2 + detour.change[1], detour.hops[0].address);
-  // What is left of it is no padding: another detour of the function has the same padding.
-  std::copy_n(detour.change, detour.change_size, code.begin());
-  EXPECT_TRUE(plan(code, kBase + 7, detour));
   EXPECT_EQ(detour.hops[0].address, kBase + pauses.size());
+  EXPECT_EQ(kBase + 2 + detour.change[1], detour.hops[0].address);
+  // What is left of it is no padding for another detour of the function.
+  std::copy_n(detour.change, detour.change_size, code.begin());
+  ASSERT_TRUE(plan(code, kBase + 7, detour));
+  EXPECT_EQ(detour.hops[0].address, kBase + pauses.size() + 9);
   // A jump leads to its third byte.
   EXPECT_FALSE(plan_at_pause(
       Bytes{0x66, 0x0f, 0xae, 0xf1, 0x48, 0x39, 0xc2, 0x74, 0xf9, 0xc3} + no_ops(8) + Bytes{0xc3},
