@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "omp/team.h"
+#include "ult/host.h"
 #include "ult/kernel.h"
 
 namespace roost::omp {
@@ -94,9 +95,10 @@ void Remembered::learn_computing(const Team& team) {
 // Whether members that did one thing after the other until the last one had begun waited for it, as
 // that ended the region.
 bool was_awaited(const Team& team) {
+  // Of each core's members in turn: all have to see it.
   constexpr Nanoseconds kAtOnce = 5'000'000;
   Nanoseconds last_due = team.last_due.load(std::memory_order_relaxed);
-  return last_due && ult::kernel::now() - last_due < kAtOnce;
+  return last_due && ult::kernel::now() - last_due < kAtOnce * (1 + team.size / ult::host::cores());
 }
 
 // In three regions in a row for 64, 128 and 256 ms: hardly by chance. `known`: what was remembered

@@ -246,6 +246,10 @@ inline bool read_own_memory(std::uint64_t address, void* to, std::size_t bytes) 
          static_cast<long>(bytes);
 }
 
+// How far the process's own memory can be read from `from` on, at most to `to`: a system call for
+// each 64 KB.
+std::uint64_t end_of_readable(std::uint64_t from, std::uint64_t to);
+
 // Whether the word at an address that divides by four has that value; false, too, if it cannot be
 // read. The kernel looks (0.37 us; to have it copied by process_vm_readv takes 1.1).
 inline bool has_value(std::uint64_t address, std::uint32_t value) {

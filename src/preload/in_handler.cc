@@ -46,11 +46,12 @@ class Restorers {
   unsigned count_ = 0;
 };
 
-// What the kernel puts behind the address of a restorer: the head of a ucontext.
+// What the kernel puts behind the address of a restorer: a ucontext, and the head of a siginfo.
 #if defined(__x86_64__)
 struct Context {
   std::uint64_t flags, link, stack[3], r8_to_r15[8], others[7], stack_pointer, instruction_pointer,
-      processor_flags, segments;
+      processor_flags, segments, fault[4], vectors, reserved[8], mask;
+  std::int32_t signal;
 };
 #else
 struct Context {};
@@ -71,43 +72,46 @@ bool is_frame(std::uint64_t at, Context& context) {
 // From the caller's frame on, for so many bytes: true as soon as visit(at, context) is, of what may
 // be a handler's frame; `otherwise` where the stack goes on behind them.
 template <class Visit>
-bool any_frame(const Restorers& restorers, std::size_t most, bool otherwise, Visit&& visit) {
-  constexpr std::size_t kWords = 128;
-  std::uint64_t words[kWords] = {};
-  constexpr std::uint64_t kBytes = sizeof words;
+__attribute__((no_sanitize("address"))) bool any_frame(const Restorers& restorers, std::size_t most,
+                                                       bool otherwise, Visit&& visit) {
   auto first = reinterpret_cast<std::uint64_t>(__builtin_frame_address(0));
-  // Pieces that lie in one page each: what is behind the stack may not be readable.
-  for (std::uint64_t at = first & ~(kBytes - 1); at - first + kBytes < most + kBytes;
-       at += kBytes) {
-    if (!os::read_own_memory(at, words, kBytes)) return false;
-    for (std::size_t i = 0; i < kWords; ++i) {
-      std::uint64_t address = at + i * sizeof *words;
-      Context context{};
-      if (address >= first && restorers.have(words[i]) && is_frame(address, context) &&
-          visit(address, context))
-        return true;
-    }
+  std::uint64_t end = os::end_of_readable(first, first + most);
+  for (std::uint64_t at = first; at + sizeof at <= end; at += sizeof at) {
+    Context context{};
+    if (restorers.have(*reinterpret_cast<const std::uint64_t*>(at)) && is_frame(at, context) &&
+        visit(at, context))
+      return true;
   }
-  return otherwise;
+  return end == first + most && otherwise;
 }
 
 }  // namespace
 
-static std::atomic<std::uint64_t> handled{0};     // signals, a bit each
-static std::atomic<bool> any_leaves_open{false};  // of their handlers, its own signal
+// Signals, a bit each: those with handlers, and those that these leave open to the next one.
+static std::atomic<std::uint64_t> handled{0}, left_open{0};
+
+static std::uint64_t bit(int signal) { return std::uint64_t{1} << (signal - 1); }
+
+// Of a fault in the runtime itself nothing goes on.
+static bool tells_of_fault(int signal) {
+  return signal == SIGSEGV || signal == SIGBUS || signal == SIGFPE || signal == SIGILL ||
+         signal == SIGTRAP || signal == SIGABRT || signal == SIGSYS;
+}
 
 void note_handler(int signal, int flags) {
   if (signal < 1 || signal > os::kSignals) return;
-  if (flags & SA_NODEFER) any_leaves_open.store(true, std::memory_order_relaxed);
-  handled.fetch_or(std::uint64_t{1} << (signal - 1), std::memory_order_release);
+  if (flags & SA_NODEFER && !tells_of_fault(signal))
+    left_open.fetch_or(bit(signal), std::memory_order_relaxed);
+  handled.fetch_or(bit(signal), std::memory_order_release);
 }
 
 std::uint64_t handled_signals() { return handled.load(std::memory_order_relaxed); }
 
-static bool handled_signal_is_blocked() {
+// Those that may be in a handler of theirs.
+static std::uint64_t perhaps_handled_now() {
   std::uint64_t mask = 0;
   os::change_signal_mask(SIG_BLOCK, 0, &mask);
-  return (mask & handled_signals()) != 0;
+  return (mask & handled_signals()) | left_open.load(std::memory_order_relaxed);
 }
 
 bool perhaps_in_handler() {
@@ -123,8 +127,8 @@ bool in_handler_over(bool (*is_it)(std::uint64_t address)) {
 #if defined(__x86_64__)
   constexpr std::size_t kMostStack = 32 * 1024, kLargestFrame = 16 * 1024;
   if (__builtin_expect(handled_signals() == 0, 1)) return false;
-  if (!any_leaves_open.load(std::memory_order_relaxed) && !handled_signal_is_blocked())
-    return false;
+  std::uint64_t signals = perhaps_handled_now();
+  if (!signals) return false;
   // What the kernel knows takes a system call a signal. One that is being set may not be there yet.
   static constinit thread_local Restorers restorers __attribute__((tls_model("initial-exec")));
   static constinit thread_local std::uint64_t known __attribute__((tls_model("initial-exec"))) = 0;
@@ -133,6 +137,8 @@ bool in_handler_over(bool (*is_it)(std::uint64_t address)) {
     known = restorers.none() ? 0 : now;
   }
   return any_frame(restorers, kMostStack, false, [&](std::uint64_t at, const Context& context) {
+    if (context.signal < 1 || context.signal > os::kSignals || !(signals & bit(context.signal)))
+      return false;
     bool same_stack = context.stack_pointer - at < kLargestFrame;
     if (!same_stack || is_it(context.instruction_pointer)) return true;
     // Functions of libc's and the kernel's (the time) that were called from there have small

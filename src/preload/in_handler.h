@@ -20,9 +20,10 @@ void note_handler(int signal, int flags);
 std::uint64_t handled_signals();
 // Whether the calling thread is in a handler that has interrupted code at an address of which
 // `is_it` is true, or one of libc's that was called from there, or that has another stack than what
-// it has interrupted, as far as the stack's last 32 KB tell. No system call where the program has
-// set no handler; one where none of their signals is blocked, as it is in its handler; else some
-// microseconds.
+// it has interrupted, as far as the stack's last 32 KB tell. A frame that has been left behind
+// there counts, too, if its signal is blocked or has a handler with SA_NODEFER. No system call
+// where the program has set no handler; one where none of their signals is blocked, as it is in its
+// handler; else some microseconds.
 bool in_handler_over(bool (*is_it)(std::uint64_t address));
 
 }  // namespace roost

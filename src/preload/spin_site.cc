@@ -383,7 +383,10 @@ void pass_pause() {
   Nanoseconds now = os::now();
   if (now - pauses.last > kSameSpin) pauses = {now, pauses.yields ? kAgain : kAtFirst, 0};
   pauses.last = now;
-  if (--pauses.left > 0) return;
+  if (pauses.left > 1) {  // a handler may have come by one, too
+    --pauses.left;
+    return;
+  }
   DeferCancellation guard;
   if (__builtin_expect(loops_are_left(), 0)) spin_sites_look();
   WaitWords wait{};
@@ -416,7 +419,8 @@ void roost_spin_pass(const SpinFrame* frame) {
   if (!can_park()) return;
   if (!frame->site) return yield_where_interrupted();
   const Site& site = *frame->site;
-  if (site.is_pause) return pass_pause();
+  // A light thread may not stop anywhere: the watch finds what it waits for, if it does.
+  if (site.is_pause) return is_light() ? void() : pass_pause();
   auto prove = [&] {
     // It may be about to fault, at an instruction that its handler is to find where it was.
     bool may_fault = jumps_at_target(site) && leads_fault_handlers();

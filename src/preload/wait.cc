@@ -27,17 +27,29 @@ void lot_after_fork() {
   });
 }
 
-void wake_all_who_retry() {
-  lot.for_each_bucket([](LotBucketOf& bucket) {
+// False if somebody keeps the bucket: a handler that waits may have interrupted him.
+static bool acquire_soon(LotBucketOf& bucket) {
+  constexpr unsigned kTries = 64;
+  for (unsigned spins = 0; spins < kTries; ++spins) {
+    if (bucket.try_acquire()) return true;
+    RealWorld::relax(spins);
+  }
+  return false;
+}
+
+bool wake_all_who_retry() {
+  bool all = true;
+  lot.for_each_bucket([&](LotBucketOf& bucket) {
     if (bucket.count.load(std::memory_order_relaxed) == 0) return;
     // The bucket's lock keeps the waiters where they are; waking inside it is dear, and rare.
-    bucket.acquire();
+    if (!acquire_soon(bucket)) return void(all = false);
     for (LotWaiter* w = bucket.head; w; w = w->next) {
       if (!w->retries || w->woken.exchange(1, std::memory_order_acq_rel)) continue;
       LotHost::wake(w->thread, w);
     }
     bucket.release();
   });
+  return all;
 }
 
 static bool is_before(const timespec& one, const timespec& other) {

@@ -28,8 +28,9 @@ extern constinit Lot lot;
 void lot_empties_at_fork();
 void lot_after_fork();
 
-// Makes every waiter of the retry protocol look again at what it waits for.
-void wake_all_who_retry();
+// Makes every waiter of the retry protocol look again at what it waits for. False if some could not
+// be reached, as somebody keeps a lock.
+bool wake_all_who_retry();
 
 inline LotBucketOf& bucket_of(const void* key) { return lot.bucket(key); }
 

@@ -51,6 +51,15 @@ struct alignas(kCacheLine) LotBucket {
       W::relax(spins);
     }
   }
+  // False if somebody has it.
+  bool try_acquire() {
+    W::enter_critical();
+    if (lock.load(std::memory_order_relaxed) == 0 &&
+        lock.exchange(1, std::memory_order_acquire) == 0)
+      return true;
+    W::leave_critical();
+    return false;
+  }
   void release() {
     lock.store(0, std::memory_order_release);
     W::leave_critical();

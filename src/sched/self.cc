@@ -84,7 +84,21 @@ void RealWorld::leave_critical() {
   }
 }
 
-void (*wake_everybody)() = [] {};
+bool (*wake_everybody)() = [] { return true; };
+
+// Since when wake-ups have been left of which nothing is noted, 0: none. Everybody is woken
+// instead.
+static std::atomic<Nanoseconds> too_many_since{0};
+
+static void wake_instead(Nanoseconds once_as_old_as) {
+  Nanoseconds since = too_many_since.load(std::memory_order_relaxed);
+  if (!since || os::now() - since < once_as_old_as ||
+      !too_many_since.compare_exchange_strong(since, 0, std::memory_order_acquire) ||
+      wake_everybody())
+    return;
+  Nanoseconds none = 0;
+  too_many_since.compare_exchange_strong(none, since, std::memory_order_release);
+}
 
 static bool note_wake(void (*run)(const void*, std::uint32_t), const void* key,
                       std::uint32_t count) {
@@ -109,7 +123,10 @@ static bool note_wake(void (*run)(const void*, std::uint32_t), const void* key,
 }
 
 void defer_wake(void (*run)(const void*, std::uint32_t), const void* key, std::uint32_t count) {
-  if (!note_wake(run, key, count)) self.too_many_deferred = true;
+  if (!note_wake(run, key, count)) {
+    Nanoseconds none = 0;
+    too_many_since.compare_exchange_strong(none, os::now(), std::memory_order_release);
+  }
   self.has_deferred.store(true, std::memory_order_relaxed);
 }
 
@@ -121,27 +138,30 @@ void run_deferred_wakes() {
         os::yield();
       if (wake.is_own() && wake.take(Place::full)) wake.issue();
     }
-    if (self.too_many_deferred) {
-      self.too_many_deferred = false;
-      wake_everybody();
-    }
+    wake_instead(0);
   }
 }
 
 bool wakes_are_deferred() {
-  return std::ranges::any_of(deferred, [](const DeferredWake& wake) {
-    return wake.place.load(std::memory_order_relaxed) != Place::free;
-  });
+  return too_many_since.load(std::memory_order_relaxed) ||
+         std::ranges::any_of(deferred, [](const DeferredWake& wake) {
+           return wake.place.load(std::memory_order_relaxed) != Place::free;
+         });
 }
 
 void forget_deferred_wakes() {
   // What is not written need not be copied for the child.
   for (DeferredWake& wake : deferred)
     if (wake.place.load(std::memory_order_relaxed) != Place::free) wake.forget();
+  too_many_since.store(0, std::memory_order_relaxed);
   self.has_deferred.store(false, std::memory_order_relaxed);
 }
 
 void issue_overdue_wakes(bool (*may_issue)(const void*)) {
+  if (too_many_since.load(std::memory_order_relaxed)) {
+    keep_handlers_out_of_sections();
+    wake_instead(kWakeOverdue);
+  }
   for (DeferredWake& wake : deferred) {
     if (wake.place.load(std::memory_order_relaxed) != Place::full) continue;
     if (os::now() - wake.since.load(std::memory_order_relaxed) < kWakeOverdue) continue;

@@ -45,7 +45,6 @@ struct Self {
   pthread_mutex_t* last_locked = nullptr;  // by pthread_mutex_lock(); it may be gone
   const void* give_way = nullptr;  // a mutex this thread may not take again before those who wait
   std::atomic<bool> has_deferred = false;  // wake-ups, until Roost is left
-  bool too_many_deferred = false;          // some were not noted: everybody is woken instead
   void* thread = nullptr;                  // preload's Thread
   std::atomic<bool> cancelled = false;     // by another thread, where there is no Thread
 };
@@ -74,8 +73,9 @@ inline void pass_scheduling_point() {
 }
 
 void run_deferred_wakes();
-// Wakes all who may be woken for nothing; set by whoever owns the parking lot.
-extern void (*wake_everybody)();
+// Wakes all who may be woken for nothing; set by whoever owns the parking lot. False if some could
+// not be reached.
+extern bool (*wake_everybody)();
 
 // Brackets code that a signal handler on this thread must not re-enter. Costs two TLS writes.
 class Critical {

@@ -279,8 +279,8 @@ bool decode_fence(const Form& form, Instruction& i) {
   if (form.memory_form() || number < 5) return false;
   if (!form.repeat && !form.operand_size) return true;
   if (number != 6) return false;
+  i.operation = Operation::pause_until;
   i.pauses = form.repeat != 0xf3;
-  if (i.pauses) i.operation = Operation::pause_until;
   return true;
 }
 

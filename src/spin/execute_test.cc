@@ -110,6 +110,7 @@ bool harness_can_run(const Instruction& i) {
   if (i.jumps() || i.divides() || i.uses_stack()) return false;  // a division may trap
   if (i.operation == Operation::jump_indirect || i.memory.in_thread) return false;
   if (i.looks_at_clock() || i.operation == Operation::system_call) return false;
+  if (i.operation == Operation::pause_until) return false;  // not every processor has it
   bool aligned = i.is_vector() && i.vector_bytes == 16;
   if (aligned && i.memory.displacement % 16 != 0) return false;
   for (unsigned reserved : {4u, 15u}) {

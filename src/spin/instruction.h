@@ -59,7 +59,7 @@ bool direct_jump(const Form& form);
 bool parse(const std::uint8_t* bytes, std::size_t size, Form& form);
 
 enum class Operation : std::uint8_t {
-  nothing,  // nop, pause, fences, prefetches, umonitor
+  nothing,  // nop, pause, fences, prefetches
   move,
   move_zero_extended,
   move_sign_extended,
@@ -105,7 +105,7 @@ enum class Operation : std::uint8_t {
   complement_bit,
   read_time_stamp,
   read_time_stamp_and_processor,
-  pause_until,  // tpause, umwait
+  pause_until,  // tpause, umwait; umonitor, which says for what
   vector,  // by its opcode and prefix (spin/vector.h)
   vector_compare,
   system_call,  // is not executed

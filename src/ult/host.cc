@@ -62,7 +62,8 @@ bool others_have_cores() {
 unsigned cores_left_to_it() {
   struct roost_state state;
   if (!with_roost() || roost_state(&state) != 0) return cores();
-  if (state.ready_threads) return 1;
+  // Where all cores are the program's, it is its own threads that wait.
+  if (state.ready_threads && state.others_cores) return 1;
   unsigned left = state.cores > state.others_cores ? state.cores - state.others_cores : 1;
   return left < cores() ? left : cores();
 }

@@ -13,12 +13,12 @@ enum { kPhases = 500, kSpins = 1000000 };
 
 static volatile int published;
 
+// Whether it slept.
 static int wait_for(int phase) {
-  int sleeps = 0;
   for (int i = 0; i < kSpins; ++i)
     if (published == phase) return 0;
-  for (; published != phase; ++sleeps) usleep(10);
-  return sleeps;
+  while (published != phase) usleep(10);
+  return 1;
 }
 
 int main(void) {
@@ -34,8 +34,8 @@ int main(void) {
     EXPECT_EQ(published, phase);
 #pragma omp barrier
   }
-  // Several in each phase where the members of a carrier keep the order they happen to begin in. A
-  // core that is somebody else's for a while accounts for a few.
-  EXPECT(sleeps < kPhases);
+  // At least one in each phase where the members of a carrier keep the order they happen to begin
+  // in. A core that is somebody else's for a while accounts for a few.
+  EXPECT(sleeps < kPhases / 2);
   return verdict();
 }
