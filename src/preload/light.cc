@@ -35,7 +35,6 @@ bool interrupts_runtime() {
 
 // Only where is_light(), and so there is a runtime, which is not interrupted.
 bool tell_at_rest(int what) { return event.load(std::memory_order_acquire)(what) == 1; }
-bool tell(int what) { return !interrupts_runtime() && tell_at_rest(what); }
 
 // Rounds of siblings in a row before others get the core, if none of them has come any further.
 constexpr unsigned kRoundsInVain = 32;
@@ -161,7 +160,7 @@ bool let_light_sibling_run(std::uint64_t at) {
     rounds_in_vain = 0;
     if (roost_others_wait()) return false;
   }
-  return tell(ROOST_LIGHT_SPINS);
+  return !interrupts_runtime() && tell_at_rest(ROOST_LIGHT_SPINS);
 }
 
 void look_of_light_thread(bool in_vain) {
@@ -191,6 +190,12 @@ LightWait::~LightWait() {
   if (next_) next_->previous_ = previous_;
   wait_ends(parked_);
   tell(ROOST_LIGHT_GOES_ON);
+}
+
+bool LightWait::tell(int what) {
+  if (interrupts_ == Interrupts::unknown)
+    interrupts_ = interrupts_runtime() ? Interrupts::yes : Interrupts::no;
+  return interrupts_ == Interrupts::no && tell_at_rest(what);
 }
 
 bool LightWait::timed_out() const { return deadline_ && left_until(*deadline_) == 0; }

@@ -77,6 +77,10 @@ class LightWait {
   LightWait* previous_ = nullptr;
   bool looked_ = false;
   bool parked_ = false;
+  // Whether the wait is a handler's that has interrupted the runtime: which takes long to tell.
+  enum class Interrupts : std::uint8_t { unknown, no, yes } interrupts_ = Interrupts::unknown;
+
+  bool tell(int what);
 };
 
 // Whether the address is in the runtime's own code, whose loops are its own affair.
