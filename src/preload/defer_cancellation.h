@@ -14,6 +14,7 @@ class DeferCancellation {
   ~DeferCancellation() noexcept(false) {
     if (before_ != PTHREAD_CANCEL_DEFERRED) pthread_setcanceltype(before_, nullptr);
   }
+  bool was_asynchronous() const { return before_ != PTHREAD_CANCEL_DEFERRED; }
   DeferCancellation(const DeferCancellation&) = delete;
   DeferCancellation& operator=(const DeferCancellation&) = delete;
 

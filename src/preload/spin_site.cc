@@ -387,12 +387,15 @@ void pass_pause() {
     --pauses.left;
     return;
   }
+  pauses.left = kAgain;
   DeferCancellation guard;
+  // Its stack could not be unwound from here, and a handler may jump out: it yields where it is
+  // asked.
+  if (guard.was_asynchronous()) return;
   if (__builtin_expect(loops_are_left(), 0)) spin_sites_look();
   WaitWords wait{};
   wait.patience = kShortest << std::min(pauses.yields++, kMostDoubled);
   if (!yield_core(&wait)) give_way_to_those_at_large();
-  pauses.left = kAgain;
   pauses.last = os::now();
 }
 

@@ -124,8 +124,11 @@ static bool note_wake(void (*run)(const void*, std::uint32_t), const void* key,
 
 void defer_wake(void (*run)(const void*, std::uint32_t), const void* key, std::uint32_t count) {
   if (!note_wake(run, key, count)) {
-    Nanoseconds none = 0;
-    too_many_since.compare_exchange_strong(none, os::now(), std::memory_order_release);
+    // Changed or not: who takes it sees what was done before.
+    Nanoseconds since = too_many_since.load(std::memory_order_relaxed);
+    while (!too_many_since.compare_exchange_weak(
+        since, since ? since : os::now(), std::memory_order_release, std::memory_order_relaxed))
+      continue;
   }
   self.has_deferred.store(true, std::memory_order_relaxed);
 }

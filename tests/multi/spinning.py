@@ -231,3 +231,13 @@ def test_pools_that_look_for_work_by_chance_pause_by_pause(world: World, how: st
     if platform.machine() == "x86_64":
         require(loops_rewritten(outcome.stderr) > 0, "no loop was rewritten")
     world.require_gone(instance)
+
+
+@cases("3 3", "1 3", "0 3")
+def test_members_go_on_who_search_beside_a_pool_that_does(world: World, others: str):
+    """The pool's pause is changed, and members come by it."""
+    instance = world.roost.new_instance("searching")
+    outcome = world.run(world.openmp_program("regions_that_search", *others.split(), 40, 4), instance)
+    require_success(outcome, "regions_that_search")
+    require(outcome.stdout == b"40 regions\n", f"it printed {outcome.stdout!r}")
+    world.require_gone(instance)
