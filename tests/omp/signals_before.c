@@ -1,3 +1,6 @@
+// sanitized: address
+// reason: ThreadSanitizer passes over the atomics of siblings that go on in the midst of sem_wait
+//
 // Handlers that have interrupted the runtime leave their frames on the stack: members that wait for
 // each other further down are not in a handler, though a signal that has one is blocked.
 #include <pthread.h>
