@@ -106,7 +106,7 @@ enum class Operation : std::uint8_t {
   read_time_stamp,
   read_time_stamp_and_processor,
   pause_until,  // tpause, umwait; umonitor, which says for what
-  vector,  // by its opcode and prefix (spin/vector.h)
+  vector,       // by its opcode and prefix (spin/vector.h)
   vector_compare,
   system_call,  // is not executed
   push,

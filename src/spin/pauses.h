@@ -1,5 +1,5 @@
-// Finds the `pause` (or `tpause`) by which a thread spins whose rounds no proof follows: searches for work with
-// an index by chance, rounds with instructions that are not on the list.
+// Finds the `pause` (or `tpause`) by which a thread spins whose rounds no proof follows: searches
+// for work with an index by chance, rounds with instructions that are not on the list.
 //
 // That hint is for wait loops, and no computation has it. So a thread that comes by the same one
 // twice looks for something that others are to do, and nothing is lost if it looks later. What it

@@ -1,6 +1,6 @@
 // Threads of a pool and members of OpenMP's look for work by the same code, with a pause in
-// between, and no proof follows such a spin: siblings of a member go on all the same. regions_that_search
-// POOL SPINNERS REGIONS MEMBERS prints how many regions ended.
+// between, and no proof follows such a spin: siblings of a member go on all the same.
+// regions_that_search POOL SPINNERS REGIONS MEMBERS prints how many regions ended.
 #include <omp.h>
 #include <pthread.h>
 #include <stdatomic.h>
