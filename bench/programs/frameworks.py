@@ -152,12 +152,7 @@ def main():
     except ImportError as missing:
         sys.exit(f"frameworks.py: {missing.name} is missing: "
                  "name a Python that has it in ROOST_ML_PYTHON")
-    answer = None
-
-    def request(_):
-        nonlocal answer
-        answer = job()
-    serve(request, lambda: answer, options, options.name, warm_up=5, threads=options.threads)
+    serve(options.name, lambda _: job(), options.seconds, warm_up=5, threads=options.threads)
 
 
 if __name__ == "__main__":

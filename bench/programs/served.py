@@ -12,26 +12,24 @@ def parser(description):
     return of_server
 
 
-def serve(request, checksum, options, name, warm_up, **more):
-    """Calls request(0) so many times, says `ready`, reads the time to begin (time.monotonic, in s), and
-    calls request(n) for n = 0, 1, ... for options.seconds. options.clients, if there, have a request
-    under way each: one that is answered asks again, and waits for those of the others. Prints one JSON
-    line with `more`, what checksum() makes of the answer to request(0), and the latencies in s."""
-    for _ in range(warm_up):
-        request(0)
+def serve(name, request, seconds, *, warm_up, clients=1, checksum=float, **more):
+    """Calls request(n) for so many n, says `ready`, reads the time to begin (time.monotonic, in s), and
+    calls request(n) for n = 0, 1, ... for so many seconds. Clients have a request under way each: one
+    that is answered asks again, and waits for those of the others. Prints one JSON line with `more`,
+    the checksum of the answer to request(0), and the latencies in s."""
+    for number in range(warm_up):
+        request(number)
     print("ready", flush=True)
     begin = float(sys.stdin.readline())
     time.sleep(max(0.0, begin - time.monotonic()))
-    clients = getattr(options, "clients", 1)
     issued = [begin] * clients
     latencies = []
     while True:
         request(len(latencies))
         now = time.monotonic()
-        if now - begin > options.seconds:
+        if now - begin > seconds:
             break
         latencies.append(now - issued[len(latencies) % clients])
         issued[(len(latencies) - 1) % clients] = now
-    request(0)
-    print(json.dumps({"program": name, **more, "checksum": f"{float(checksum()):.4g}",
+    print(json.dumps({"program": name, **more, "checksum": f"{float(checksum(request(0))):.4g}",
                       "latencies": latencies}))

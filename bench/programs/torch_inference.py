@@ -29,16 +29,14 @@ def main():
     models = [torch.nn.TransformerEncoder(layer, options.layers).eval()
               for _ in range(options.models)]
     batches = [torch.randn(8, 64, options.width) for _ in models]
-    answers = {}
 
     def request(number):
         turn = number % options.models
-        answers[turn] = models[turn](batches[turn])
+        return models[turn](batches[turn])
 
     with torch.inference_mode():
-        for turn in range(options.models):
-            request(turn)
-        serve(request, lambda: answers[0].abs().sum(), options, "torch_inference", warm_up=3,
+        serve("torch_inference", request, options.seconds, warm_up=3 * options.models,
+              clients=options.clients, checksum=lambda answer: answer.abs().sum(),
               threads=torch.get_num_threads())
 
 

@@ -90,8 +90,6 @@ __attribute__((no_sanitize("address"))) bool any_frame(const Restorers& restorer
 // Signals, a bit each: those with handlers, and those that these leave open to the next one.
 static std::atomic<std::uint64_t> handled{0}, left_open{0};
 
-static std::uint64_t bit(int signal) { return std::uint64_t{1} << (signal - 1); }
-
 // Of a fault in the runtime itself nothing goes on.
 static bool tells_of_fault(int signal) {
   return signal == SIGSEGV || signal == SIGBUS || signal == SIGFPE || signal == SIGILL ||
@@ -101,8 +99,8 @@ static bool tells_of_fault(int signal) {
 void note_handler(int signal, int flags) {
   if (signal < 1 || signal > os::kSignals) return;
   if (flags & SA_NODEFER && !tells_of_fault(signal))
-    left_open.fetch_or(bit(signal), std::memory_order_relaxed);
-  handled.fetch_or(bit(signal), std::memory_order_release);
+    left_open.fetch_or(signal_bit(signal), std::memory_order_relaxed);
+  handled.fetch_or(signal_bit(signal), std::memory_order_release);
 }
 
 std::uint64_t handled_signals() { return handled.load(std::memory_order_relaxed); }
@@ -137,7 +135,8 @@ bool in_handler_over(bool (*is_it)(std::uint64_t address)) {
     known = restorers.none() ? 0 : now;
   }
   return any_frame(restorers, kMostStack, false, [&](std::uint64_t at, const Context& context) {
-    if (context.signal < 1 || context.signal > os::kSignals || !(signals & bit(context.signal)))
+    if (context.signal < 1 || context.signal > os::kSignals ||
+        !(signals & signal_bit(context.signal)))
       return false;
     bool same_stack = context.stack_pointer - at < kLargestFrame;
     if (!same_stack || is_it(context.instruction_pointer)) return true;

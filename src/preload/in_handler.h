@@ -7,8 +7,11 @@
 
 namespace roost {
 
-// True also where an ended handler's frame is still on the stack, or the stack is deep. Reads the
-// stack by system calls: tens of microseconds.
+// In sets of signals, as the kernel has them.
+constexpr std::uint64_t signal_bit(int signal) { return std::uint64_t{1} << (signal - 1); }
+
+// True also where an ended handler's frame is still on the stack, or the stack is deep. Asks the
+// kernel for each handler, and how far the stack reaches: up to some hundred microseconds.
 bool perhaps_in_handler();
 
 inline bool is_function(sighandler_t handler) {

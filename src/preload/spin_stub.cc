@@ -54,7 +54,7 @@ bool lead_back(Assembler& stub, Site& site) {
 
 bool assemble_stub(std::uint8_t* page, Site& site) {
   const unsigned back_bytes =
-      jumps_at_target(site) ? 5u + site.detour.change_size : 5u + pause_bytes(site);
+      5u + (jumps_at_target(site) ? site.detour.change_size : pause_bytes(site));
   Assembler stub(page);
   stub.code(0x48, 0x8d, 0x64, 0x24, 0x80);  // lea -128(%rsp), %rsp: past the red zone
   stub.code(0x9c);                          // pushfq

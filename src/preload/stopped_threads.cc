@@ -17,14 +17,12 @@ namespace roost {
 std::atomic<bool> may_stop_threads{false};
 std::atomic<bool> stops_threads{false};
 
-static constexpr std::uint64_t bit_of(int signal) { return std::uint64_t{1} << (signal - 1); }
-
 Nanoseconds until_handlers_are_overdue() {
   // Handlers that wait are kept out from then on, but not of sections that threads are in already.
   constexpr Nanoseconds kForSure = 1'000'000'000;
-  constexpr std::uint64_t kSentByPrograms = bit_of(SIGUSR1) | bit_of(SIGUSR2) | bit_of(SIGPWR) |
-                                            bit_of(SIGXCPU) | bit_of(SIGXFSZ) |
-                                            ~std::uint64_t{0} << SIGSYS;
+  constexpr std::uint64_t kSentByPrograms = signal_bit(SIGUSR1) | signal_bit(SIGUSR2) |
+                                            signal_bit(SIGPWR) | signal_bit(SIGXCPU) |
+                                            signal_bit(SIGXFSZ) | ~std::uint64_t{0} << SIGSYS;
   static Nanoseconds out_since = 0;
   bool may_leave_some = (handled_signals() & kSentByPrograms) != 0;
   if (may_leave_some && handlers_stay_out.load(std::memory_order_relaxed)) {

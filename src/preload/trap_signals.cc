@@ -67,7 +67,7 @@ KernelAction exchange_view(const KernelAction* action) {
 
 // Whether the program's action for `signal` has SIGSYS in its mask, before and from now on.
 bool exchange_mask(int signal, const std::uint64_t* mask) {
-  std::uint64_t bit = 1ull << (signal - 1);
+  std::uint64_t bit = signal_bit(signal);
   if (!mask) return masks_with_sigsys.load(std::memory_order_relaxed) & bit;
   return (*mask & kSigsys ? masks_with_sigsys.fetch_or(bit, std::memory_order_relaxed)
                           : masks_with_sigsys.fetch_and(~bit, std::memory_order_relaxed)) &
