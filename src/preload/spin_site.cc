@@ -11,6 +11,7 @@
 #include "preload/fault_handlers.h"
 #include "preload/fork_gate.h"
 #include "preload/function_bounds.h"
+#include "preload/give_way.h"
 #include "preload/light.h"
 #include "preload/own_stack.h"
 #include "preload/spin_stub.h"
@@ -26,10 +27,6 @@ namespace roost {
 
 // Whoever waits by spinning with a core that nobody is READY for lets those run who have to be on
 // its CPU without one.
-static void give_way_to_those_at_large() {
-  if (runtime_segment().header->at_large.load(std::memory_order_relaxed)) os::yield();
-}
-
 void yield_after(const spin::WaitProof& proof) {
   WaitWords wait = wait_for(proof.loads, kMemoryPatience);
   // Of light threads, each waits for words of its own.

@@ -3,17 +3,19 @@
 //
 // Programs yield in loops that wait for a word of memory (OpenBLAS waits for other threads' tiles
 // so, in hundreds of places). Which word is read off the caller's loop (spin/yield_proof.h); until
-// it changes, other threads of the process are granted the core instead of this one.
+// it changes, other threads of the process are granted the core instead of this one. Of whom that
+// cannot be told may have nothing to do, nor may those to whom it hands the core: a pool's threads
+// that look for work. So siblings at large have the CPU first
+// (docs/design/043-siblings-at-large-first.md).
 #include "preload/yield.h"
 
 #include <atomic>
 
-#include "base/kernel_yields.h"
-#include "base/ticks.h"
 #include "os/sys.h"
 #include "preload/blas_calls.h"
 #include "preload/counted_yield.h"
 #include "preload/defer_cancellation.h"
+#include "preload/give_way.h"
 #include "preload/light.h"
 #include "preload/wait.h"
 #include "preload/wait_loads.h"
@@ -99,14 +101,6 @@ std::uint64_t wait_of(const YieldFrame& f) {
   return name_of_wait(f.return_address, {f.rbx, f.rbp, f.r12, f.r13, f.r14, f.r15});
 }
 
-constinit thread_local KernelYields kernel_yields __attribute__((tls_model("initial-exec")));
-
-void yield_to_the_unknown() {
-  if (!kernel_yields.is_due(ticks())) return;
-  os::yield();
-  kernel_yields.returned(ticks());
-}
-
 }  // namespace
 
 void yield() {
@@ -116,6 +110,7 @@ void yield() {
 void let_ready_thread_run() {
   if (!can_park() || !runtime_ledger().any_queued()) return;
   DeferCancellation deferred;
+  give_way_to_siblings_at_large();
   yield_core(nullptr);
 }
 
@@ -138,11 +133,12 @@ int roost_yield_from(const YieldFrame* frame) {
   bool known = runtime_ledger().any_queued() && find_wait(*frame, wait);
   {
     DeferCancellation deferred;
+    if (!known) give_way_to_siblings_at_large();
     if (yield_core(known ? &wait : nullptr)) return 0;
   }
   // Those who wait for the core wait for their words, too.
   if (threads_first && let_light_sibling_run()) return 0;
-  yield_to_the_unknown();
+  give_way();
   return 0;
 }
 

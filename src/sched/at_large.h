@@ -60,6 +60,14 @@ class AtLarge {
     }
   }
 
+  // Calls see(thread) for each that used the CPU when it was last looked at.
+  template <class See>
+  void for_each_running(See&& see) const {
+    std::for_each(threads_, threads_ + n_, [&](const Thread& it) {
+      if (it.runs) see(it.index);
+    });
+  }
+
   bool any() const { return n_ != 0; }
   // Those that used the CPU when they were last looked at.
   std::uint32_t running() const {

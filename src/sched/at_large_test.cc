@@ -65,6 +65,16 @@ TEST_F(AtLargeTest, who_sleeps_is_not_asked_until_it_runs) {
   EXPECT_EQ(at_large_.running(), 1u);
 }
 
+TEST_F(AtLargeTest, those_that_use_the_cpu_are_told) {
+  lose(7);
+  lose(8);
+  hands_.on_cpu.erase(7);
+  watch(100 * kMillisecond);
+  std::vector<ThreadIndex> told;
+  at_large_.for_each_running([&](ThreadIndex thread) { told.push_back(thread); });
+  EXPECT_EQ(told, std::vector<ThreadIndex>{8});
+}
+
 TEST_F(AtLargeTest, all_are_asked_anew_once_one_was_found_to_wait) {
   lose(7);
   lose(8);

@@ -190,6 +190,12 @@ class Hands {
   }
   bool uses_cpu(ThreadIndex) const { return os::thread_run_state(slot().pid, tid_) == 'R'; }
   void ask_at_large(ThreadIndex) { ask(kNoCore); }
+  // It runs at large.
+  void tell_process_of(ThreadIndex thread, Nanoseconds now) {
+    ProcessIndex process = s_.threads[thread].process;
+    if (process < kMaxProcesses)
+      s_.processes[process].at_large_ns.store(now, std::memory_order_relaxed);
+  }
 
  private:
   ThreadRecord<RealWorld>& record() const { return s_.threads[thread_]; }
@@ -230,6 +236,7 @@ void watch_cores(Segment& s) {
   Hands hands(s);
   look_beside(s, hands, now);
   at_large.look(hands, hands.waits_found(), now);
+  at_large.for_each_running([&](ThreadIndex thread) { hands.tell_process_of(thread, now); });
   std::uint32_t beside = at_large.running();
   if (s.header->at_large.load(std::memory_order_relaxed) != beside)
     s.header->at_large.store(beside, std::memory_order_relaxed);

@@ -11,7 +11,7 @@
 namespace roost {
 
 inline constexpr std::uint64_t kMagic = 0x31305453'4f4f5200ull;  // "\0ROOST01"
-inline constexpr std::uint32_t kAbiVersion = 9;
+inline constexpr std::uint32_t kAbiVersion = 10;
 inline constexpr unsigned kMaxParameters = 16;
 inline constexpr unsigned kInstanceNameBytes = 64;
 inline constexpr unsigned kPolicyNameBytes = 32;

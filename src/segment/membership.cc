@@ -106,6 +106,7 @@ int take_process_slot(Segment& segment, std::uint64_t start_time, ProcessIndex& 
     slot.exec_pending.store(0, std::memory_order_relaxed);
     slot.callers.store(0, std::memory_order_relaxed);
     slot.rank.store(0, std::memory_order_relaxed);
+    slot.at_large_ns.store(0, std::memory_order_relaxed);
     slot.threads.store(0, std::memory_order_relaxed);
     slot.dead_ticks = 0;
     for (auto& counter : slot.retired) counter.store(0, std::memory_order_relaxed);

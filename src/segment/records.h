@@ -177,7 +177,9 @@ struct alignas(kCoreStride) ProcessSlot {
   typename W::template atomic<std::uint32_t> callers;
   typename W::template atomic<std::uint32_t> loops;  // wait loops that lead through stubs now
   typename W::template atomic<std::uint64_t> rank;   // of a parallel job (sched/seats.h); 0: none
-  std::uint32_t dead_ticks;                          // leader only: ticks since it was found dead
+  // When the leader last knew a thread of it to use a CPU without a core (sched/at_large.h).
+  typename W::template atomic<Nanoseconds> at_large_ns;
+  std::uint32_t dead_ticks;  // leader only: ticks since it was found dead
   char command[16];
   typename W::template atomic<std::uint64_t>
       retired[kCounters];  // counters of ended threads, in their order

@@ -36,6 +36,18 @@ def test_teams_that_poll_under_a_lock_do_not_keep_their_turns(world: World):
     world.require_gone(instance)
 
 
+def test_a_pool_that_looks_for_work_leaves_the_core_to_a_sibling_that_computes(world: World):
+    """Its threads yield to each other, and the sibling has lost its core; it would have a share only."""
+    duration = 400
+    instance = world.roost.new_instance("spinning")
+    outcome = world.run(world.program("look_for_work", duration, 4), instance, "--cores", "1")
+    require_success(outcome, "look_for_work")
+    world.require_gone(instance)
+    used = int(outcome.stdout.split()[0])
+    require(used < duration // 2, f"the pool used {used} ms of CPU time beside {duration}")
+    return f"{used} ms of CPU time beside {duration}"
+
+
 @cases("preempt", "rewrite")
 def test_spinners_of_two_programs_share_one_core(world: World, mode: str):
     instance = world.roost.new_instance("spinning")
