@@ -11,9 +11,11 @@ namespace roost::ult {
 namespace {
 
 constexpr Nanoseconds kTick = 2'000'000;
+constexpr unsigned kCalmTicks = 4;              // so many in a row have a longer one follow,
+constexpr unsigned kMostDoubled = 2;            // twice as long each time, at most so often
 constexpr Nanoseconds kSoon = 250'000;          // after a request, seldom the last one,
 constexpr unsigned kSoonTicks = 8;              // so often
-constexpr unsigned kQuietTicks = 50;            // without light strands before it sleeps
+constexpr unsigned kQuietTicks = 20;            // without light strands before it sleeps
 constexpr Nanoseconds kSuspicious = 1'000'000;  // CPU time a strand has used at a stretch: asked
 constexpr Nanoseconds kHopeless = 8'000'000;    // and where asking has not helped,
 constexpr Nanoseconds kComputes = 256'000'000;  // and where it is known to compute
@@ -128,20 +130,22 @@ void let_others_begin(Carrier& carrier, const Batch* open) {
 
 // What the carrier does may be up to a call that it leaves for long: it is to begin one itself, on
 // a stack of its own. If it does not come to that, as it is not what it waits for, others do.
-void press_if_left_for_long(Carrier& carrier, Left& it, const Batch* open, std::uint32_t steps,
+// Whether anything was done.
+bool press_if_left_for_long(Carrier& carrier, Left& it, const Batch* open, std::uint32_t steps,
                             Nanoseconds used) {
   auto tickets = open->tickets.look();
   if (it.batch != open || it.tickets != tickets || used < it.used)
     it = {open, tickets, steps, used, false};
   Nanoseconds long_enough =
       it.told ? kGoesOnStill : kGoesOn << open->patience.load(std::memory_order_relaxed);
-  if (steps == it.steps || used - it.used < long_enough) return;
+  if (steps == it.steps || used - it.used < long_enough) return false;
   if (it.told) {
     let_others_begin(carrier, open);
   } else {
     carrier.due.store(const_cast<Batch*>(open), std::memory_order_release);
   }
   it = {open, tickets, steps, used, true};
+  return true;
 }
 
 // Strands or pieces of work that the running strand keeps from going on.
@@ -173,8 +177,9 @@ bool ask(const Carrier& carrier, const Batch& inside, Seen& it, Nanoseconds spen
 }
 
 struct Found {
-  bool any;    // strands inside light batches
-  bool asked;  // one of them
+  bool any;      // strands inside light batches
+  bool asked;    // one of them
+  bool waiting;  // one of them may wait, as nobody has begun a sibling, and is not known to compute
 };
 
 Found look() {
@@ -214,12 +219,17 @@ Found look() {
     const Batch* open = with_open_calls(inside);
     if (!open) continue;
     const Batch* outermost = outermost_with_open_calls(open);
-    press_if_left_for_long(carrier, left[i].outer, outermost, steps, used);
-    if (open != outermost) press_if_left_for_long(carrier, left[i].inner, open, steps, used);
+    found.waiting |= press_if_left_for_long(carrier, left[i].outer, outermost, steps, used);
+    if (open != outermost)
+      found.waiting |= press_if_left_for_long(carrier, left[i].inner, open, steps, used);
     // Computing for long, or spinning where asking has not helped: that looks the same.
-    bool busy = spent >= (open->computes.load(std::memory_order_relaxed) ? kComputes : kHopeless);
+    bool computes = open->computes.load(std::memory_order_relaxed);
+    found.waiting |= spent > 0 && !computes;
+    bool busy = spent >= (computes ? kComputes : kHopeless);
     if (spent >= kSuspicious && !busy) continue;
-    if (!busy && !sleeps_long(carrier, it, now)) continue;
+    bool sleeps = !busy && sleeps_long(carrier, it, now);
+    found.waiting |= it.asleep_looks != 0;
+    if (!busy && !sleeps) continue;
     // Who sleeps in this library waits for others' members, perhaps because they have had no CPU.
     // It does so still if it is about to be woken, for which its waker may have to wait for a CPU.
     if (!busy && !it.slept_here) inside->blocks.store(true, std::memory_order_relaxed);
@@ -232,15 +242,23 @@ Found look() {
   return found;
 }
 
+// Where nobody waits unseen it looks less often: each look interrupts who computes, and the kernel
+// goes on with another one then (docs/design/044-calm-watch.md).
+Nanoseconds tick_after(unsigned calm) {
+  unsigned doubled = calm / kCalmTicks;
+  return kTick << (doubled < kMostDoubled ? doubled : kMostDoubled);
+}
+
 void* watch_main(void*) {
   host::leave_scheduling();
   interrupts_start();
-  unsigned soon = 0;
+  unsigned soon = 0, calm = 0;
   for (unsigned quiet = 0;;) {
-    timespec tick{0, static_cast<long>(soon ? kSoon : kTick)};
+    timespec tick{0, static_cast<long>(soon ? kSoon : tick_after(calm))};
     nanosleep(&tick, nullptr);
     Found found = look();
     soon = found.asked ? kSoonTicks : soon ? soon - 1 : 0;
+    calm = found.asked || found.waiting ? 0 : calm + 1;
     quiet = found.any ? 0 : quiet + 1;
     if (quiet < kQuietTicks) continue;
     // [watch-1] A batch opened after this wakes it; one opened before is seen by this look.
