@@ -25,12 +25,11 @@
 
 namespace roost {
 
-// Whoever waits by spinning with a core that nobody is READY for lets those run who have to be on
-// its CPU without one.
 void yield_after(const spin::WaitProof& proof) {
   WaitWords wait = wait_for(proof.loads, kMemoryPatience);
   // Of light threads, each waits for words of its own.
   bool known = proof.all_loads && proof.loads.count() > 0 && !has_light_siblings();
+  // With a core that nobody is READY for, it lets those run who have to be on its CPU without one.
   if (!yield_core(known ? &wait : nullptr)) give_way_to_those_at_large();
 }
 

@@ -130,10 +130,11 @@ int roost_yield_from(const YieldFrame* frame) {
     return 0;
   }
   WaitWords wait;
-  bool known = runtime_ledger().any_queued() && find_wait(*frame, wait);
+  bool queued = runtime_ledger().any_queued();
+  bool known = queued && find_wait(*frame, wait);
   {
     DeferCancellation deferred;
-    if (!known) give_way_to_siblings_at_large();
+    if (queued && !known) give_way_to_siblings_at_large();
     if (yield_core(known ? &wait : nullptr)) return 0;
   }
   // Those who wait for the core wait for their words, too.

@@ -179,7 +179,7 @@ bool ask(const Carrier& carrier, const Batch& inside, Seen& it, Nanoseconds spen
 struct Found {
   bool any;      // strands inside light batches
   bool asked;    // one of them
-  bool waiting;  // one of them may wait, as nobody has begun a sibling, and is not known to compute
+  bool waiting;  // one of them may wait: it does not go on, for all one knows, and keeps others
 };
 
 Found look() {
@@ -204,6 +204,8 @@ Found look() {
       it.still_since = now;
     }
     Nanoseconds spent = used - it.used;
+    bool goes_on = it.at == now;
+    found.waiting |= !goes_on && keeps_others(carrier, *inside);
     if (!host::with_roost() && keeps_others(carrier, *inside) &&
         ask(carrier, *inside, it, spent, now)) {
       found.asked = true;
@@ -224,7 +226,7 @@ Found look() {
       found.waiting |= press_if_left_for_long(carrier, left[i].inner, open, steps, used);
     // Computing for long, or spinning where asking has not helped: that looks the same.
     bool computes = open->computes.load(std::memory_order_relaxed);
-    found.waiting |= spent > 0 && !computes;
+    found.waiting |= !goes_on && !computes;
     bool busy = spent >= (computes ? kComputes : kHopeless);
     if (spent >= kSuspicious && !busy) continue;
     bool sleeps = !busy && sleeps_long(carrier, it, now);
