@@ -77,10 +77,9 @@ __attribute__((no_sanitize("address"))) bool any_frame(const Restorers& restorer
   auto first = reinterpret_cast<std::uint64_t>(__builtin_frame_address(0));
   std::uint64_t end = os::end_of_readable(first, first + most);
   for (std::uint64_t at = first; at + sizeof at <= end; at += sizeof at) {
+    if (!restorers.have(*reinterpret_cast<const std::uint64_t*>(at))) continue;
     Context context{};
-    if (restorers.have(*reinterpret_cast<const std::uint64_t*>(at)) && is_frame(at, context) &&
-        visit(at, context))
-      return true;
+    if (is_frame(at, context) && visit(at, context)) return true;
   }
   return end == first + most && otherwise;
 }

@@ -24,7 +24,7 @@ Nanoseconds until_handlers_are_overdue() {
                                             signal_bit(SIGPWR) | signal_bit(SIGXCPU) |
                                             signal_bit(SIGXFSZ) | ~std::uint64_t{0} << SIGSYS;
   static Nanoseconds out_since = 0;
-  bool may_leave_some = (handled_signals() & kSentByPrograms) != 0;
+  bool may_leave_some = (handled_signals() & kSentByPrograms) != 0 || wakes_are_deferred();
   if (may_leave_some && handlers_stay_out.load(std::memory_order_relaxed)) {
     Nanoseconds now = os::now();
     if (out_since == 0) out_since = now;

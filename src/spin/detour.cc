@@ -167,6 +167,11 @@ bool may_be_moved(const Instruction& i) {
          i.operation == Operation::test;
 }
 
+// What is left of an instruction whose first bytes have become a jump is no padding, in which
+// others might put a hop; nor are no-ops behind it then, to which the stub leads back. (Its own
+// bytes might be read as the beginning of another.)
+constexpr std::uint8_t kClearCarry = 0xf8;
+
 }  // namespace
 
 bool plan_detour(const std::uint8_t* code, std::size_t size, std::uint64_t address,
@@ -193,9 +198,6 @@ bool plan_detour(const std::uint8_t* code, std::size_t size, std::uint64_t addre
 
 bool plan_jump(const std::uint8_t* code, std::size_t size, std::uint64_t address,
                std::uint64_t head, std::uint64_t stub, Detour& detour) {
-  // What is left of the instruction is no padding, in which others might put a hop; nor are no-ops
-  // behind it then, to which the stub leads back.
-  constexpr std::uint8_t kClearCarry = 0xf8;
   detour = {};
   std::size_t offset = head - address;
   Instruction instruction;
@@ -222,10 +224,12 @@ bool plan_pause(const std::uint8_t* code, std::size_t size, std::uint64_t addres
   if (behind >= size || !decode(code + offset, size - offset, instruction) || !instruction.pauses)
     return false;
   detour.change_address = pause;
-  detour.change_size = kShortJump;
+  detour.change_size = instruction.length;
+  if (detour.change_size > sizeof detour.change || !is_one_store(detour)) return false;
   // No-ops behind a jump would look like padding, and the stub leads back to these.
   Form next;
-  if (!is_one_store(detour) || !parse(code + behind, size - behind, next) || pads(next))
+  if (instruction.length == kShortJump &&
+      (!parse(code + behind, size - behind, next) || pads(next)))
     return false;
   Planner planner(code, size, address);
   if (!planner.walk(offset) || planner.is_jumped_into(offset, offset + instruction.length))
@@ -233,9 +237,10 @@ bool plan_pause(const std::uint8_t* code, std::size_t size, std::uint64_t addres
   planner.drop_targets();
   detour.change_size = 1;  // the displacement alone
   if (!planner.chain(behind, stub, detour)) return false;
-  detour.change_size = kShortJump;
+  detour.change_size = instruction.length;
   detour.change[1] = detour.change[0];
   detour.change[0] = kJump;
+  for (unsigned i = kShortJump; i < detour.change_size; ++i) detour.change[i] = kClearCarry;
   return true;
 }
 

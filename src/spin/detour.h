@@ -44,8 +44,8 @@ bool plan_detour(const std::uint8_t* code, std::size_t size, std::uint64_t addre
 bool plan_jump(const std::uint8_t* code, std::size_t size, std::uint64_t address,
                std::uint64_t head, std::uint64_t stub, Detour& detour);
 
-// The same by a short jump in the place of the `pause` at this address, which is as long, or of the
-// first bytes of a `tpause`.
+// The same by a short jump in the place of the `pause` at this address, which is as long, or of a
+// `tpause`, which is longer.
 bool plan_pause(const std::uint8_t* code, std::size_t size, std::uint64_t address,
                 std::uint64_t pause, std::uint64_t stub, Detour& detour);
 

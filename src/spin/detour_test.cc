@@ -181,13 +181,13 @@ TEST(DetourTest, A_pause_becomes_a_short_jump_to_padding) {
   EXPECT_EQ(destination(code, displaced, kBase + 2), kStub);
 }
 
-TEST(DetourTest, The_first_bytes_of_a_pause_for_a_time_become_one) {
+TEST(DetourTest, A_pause_for_a_time_becomes_one) {
   // tpause %ecx; cmp %rax,%rdx; je to the start; ret.
   const Bytes pauses = {0x66, 0x0f, 0xae, 0xf1, 0x48, 0x39, 0xc2, 0x74, 0xf7, 0xc3};
   Bytes code = pauses + no_ops(8) + Bytes{0xc3} + no_ops(8) + Bytes{0xc3};
   Detour detour;
   ASSERT_TRUE(plan_at_pause(code, kBase, detour));
-  ASSERT_EQ(detour.change_size, 2);
+  ASSERT_EQ(detour.change_size, 4);
   EXPECT_EQ(detour.change[0], 0xeb);
   ASSERT_EQ(detour.n_hops, 1u);
   EXPECT_EQ(detour.hops[0].address, kBase + pauses.size());
@@ -200,6 +200,29 @@ TEST(DetourTest, The_first_bytes_of_a_pause_for_a_time_become_one) {
   EXPECT_FALSE(plan_at_pause(
       Bytes{0x66, 0x0f, 0xae, 0xf1, 0x48, 0x39, 0xc2, 0x74, 0xf9, 0xc3} + no_ops(8) + Bytes{0xc3},
       kBase, detour));
+}
+
+// The last bytes of a `tpause` may be the beginning of another instruction, too (of %esi and %edi:
+// that of a long one).
+TEST(DetourTest, Behind_a_changed_pause_for_a_time_jumps_are_seen) {
+  for (std::uint8_t last = 0xf0; last != 0xf8; ++last) {
+    // tpause; jmp to the no-ops before the pause; ret; padding.
+    Bytes code = Bytes{0x66, 0x0f, 0xae, last, 0xeb, 0x0b, 0xc3} + no_ops(9) + Bytes{0xc3};
+    const std::uint64_t executed = kBase + code.size();
+    code = code + no_ops(15) + kPauses;
+    const std::uint64_t second = executed + 15;
+    Detour detour;
+    ASSERT_TRUE(plan_at_pause(code, kBase, detour)) << unsigned{last};
+    std::copy_n(detour.change, detour.change_size, code.begin());
+    for (unsigned i = 0; i < detour.n_hops; ++i)
+      std::copy_n(detour.hops[i].bytes, detour.hops[i].size,
+                  code.begin() + static_cast<std::ptrdiff_t>(detour.hops[i].address - kBase));
+    if (!plan_at_pause(code, second, detour)) continue;
+    for (unsigned i = 0; i < detour.n_hops; ++i) {
+      EXPECT_FALSE(detour.hops[i].address >= executed && detour.hops[i].address < second)
+          << unsigned{last};
+    }
+  }
 }
 
 TEST(DetourTest, No_jump_takes_the_place_of_a_pause_that) {

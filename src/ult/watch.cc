@@ -15,7 +15,7 @@ constexpr unsigned kCalmTicks = 4;              // so many in a row have a longe
 constexpr unsigned kMostDoubled = 2;            // twice as long each time, at most so often
 constexpr Nanoseconds kSoon = 250'000;          // after a request, seldom the last one,
 constexpr unsigned kSoonTicks = 8;              // so often
-constexpr unsigned kQuietTicks = 20;            // without light strands before it sleeps
+constexpr unsigned kQuietTicks = 50;            // without light strands before it sleeps
 constexpr Nanoseconds kSuspicious = 1'000'000;  // CPU time a strand has used at a stretch: asked
 constexpr Nanoseconds kHopeless = 8'000'000;    // and where asking has not helped,
 constexpr Nanoseconds kComputes = 256'000'000;  // and where it is known to compute
@@ -260,7 +260,7 @@ void* watch_main(void*) {
     nanosleep(&tick, nullptr);
     Found found = look();
     soon = found.asked ? kSoonTicks : soon ? soon - 1 : 0;
-    calm = found.asked || found.waiting ? 0 : calm + 1;
+    calm = found.any && !found.asked && !found.waiting ? calm + 1 : 0;
     quiet = found.any ? 0 : quiet + 1;
     if (quiet < kQuietTicks) continue;
     // [watch-1] A batch opened after this wakes it; one opened before is seen by this look.
