@@ -71,8 +71,9 @@ class AtLarge {
   bool any() const { return n_ != 0; }
   // Those that used the CPU when they were last looked at.
   std::uint32_t running() const {
-    return static_cast<std::uint32_t>(
-        std::count_if(threads_, threads_ + n_, [](const Thread& it) { return it.runs; }));
+    std::uint32_t count = 0;
+    for_each_running([&](ThreadIndex) { ++count; });
+    return count;
   }
 
  private:

@@ -204,10 +204,10 @@ Found look() {
       it.still_since = now;
     }
     Nanoseconds spent = used - it.used;
-    bool goes_on = it.at == now;
-    found.waiting |= !goes_on && keeps_others(carrier, *inside);
-    if (!host::with_roost() && keeps_others(carrier, *inside) &&
-        ask(carrier, *inside, it, spent, now)) {
+    bool is_still_there = it.at != now;
+    bool keeps = keeps_others(carrier, *inside);
+    found.waiting |= is_still_there && keeps;
+    if (!host::with_roost() && keeps && ask(carrier, *inside, it, spent, now)) {
       found.asked = true;
     }
     bool known = inside->spins.load(std::memory_order_relaxed);
@@ -215,7 +215,7 @@ Found look() {
       found.asked |= known;
       ask_less_often(it, spent);
       // It has computed for a while: it is hardly about to begin a call.
-      if (spent < kHopeless || keeps_others(carrier, *inside) || with_open_calls(inside))
+      if (spent < kHopeless || keeps || with_open_calls(inside))
         host::suspect_sharing(carrier.thread.load(std::memory_order_relaxed));
     }
     const Batch* open = with_open_calls(inside);
@@ -226,7 +226,7 @@ Found look() {
       found.waiting |= press_if_left_for_long(carrier, left[i].inner, open, steps, used);
     // Computing for long, or spinning where asking has not helped: that looks the same.
     bool computes = open->computes.load(std::memory_order_relaxed);
-    found.waiting |= !goes_on && !computes;
+    found.waiting |= is_still_there && !computes;
     bool busy = spent >= (computes ? kComputes : kHopeless);
     if (spent >= kSuspicious && !busy) continue;
     bool sleeps = !busy && sleeps_long(carrier, it, now);
