@@ -46,7 +46,8 @@ class Restorers {
   unsigned count_ = 0;
 };
 
-// What the kernel puts behind the address of a restorer: a ucontext, and the head of a siginfo.
+// What the kernel puts behind the address of a restorer: a ucontext, and the head of a siginfo,
+// which it writes for handlers with SA_SIGINFO alone.
 #if defined(__x86_64__)
 struct Context {
   std::uint64_t flags, link, stack[3], r8_to_r15[8], others[7], stack_pointer, instruction_pointer,
@@ -86,8 +87,9 @@ __attribute__((no_sanitize("address"))) bool any_frame(const Restorers& restorer
 
 }  // namespace
 
-// Signals, a bit each: those with handlers, and those that these leave open to the next one.
-static std::atomic<std::uint64_t> handled{0}, left_open{0};
+// Signals, a bit each: those with handlers, those that these leave open to the next one, and those
+// whose handlers are not told which it is.
+static std::atomic<std::uint64_t> handled{0}, left_open{0}, untold{0};
 
 // Of a fault in the runtime itself nothing goes on.
 static bool tells_of_fault(int signal) {
@@ -99,6 +101,7 @@ void note_handler(int signal, int flags) {
   if (signal < 1 || signal > os::kSignals) return;
   if (flags & SA_NODEFER && !tells_of_fault(signal))
     left_open.fetch_or(signal_bit(signal), std::memory_order_relaxed);
+  if (!(flags & SA_SIGINFO)) untold.fetch_or(signal_bit(signal), std::memory_order_relaxed);
   handled.fetch_or(signal_bit(signal), std::memory_order_release);
 }
 
@@ -109,6 +112,14 @@ static std::uint64_t perhaps_handled_now() {
   std::uint64_t mask = 0;
   os::change_signal_mask(SIG_BLOCK, 0, &mask);
   return (mask & handled_signals()) | left_open.load(std::memory_order_relaxed);
+}
+
+// Whether the frame may be that of a handler of one of these, which was not blocked before it.
+[[maybe_unused]] static bool is_of(const Context& context, std::uint64_t signals) {
+  std::uint64_t possible = signals & ~context.mask;
+  if (possible & untold.load(std::memory_order_relaxed)) return true;
+  return context.signal >= 1 && context.signal <= os::kSignals &&
+         possible & signal_bit(context.signal);
 }
 
 bool perhaps_in_handler() {
@@ -134,9 +145,7 @@ bool in_handler_over(bool (*is_it)(std::uint64_t address)) {
     known = restorers.none() ? 0 : now;
   }
   return any_frame(restorers, kMostStack, false, [&](std::uint64_t at, const Context& context) {
-    if (context.signal < 1 || context.signal > os::kSignals ||
-        !(signals & signal_bit(context.signal)))
-      return false;
+    if (!is_of(context, signals)) return false;
     bool same_stack = context.stack_pointer - at < kLargestFrame;
     if (!same_stack || is_it(context.instruction_pointer)) return true;
     // Functions of libc's and the kernel's (the time) that were called from there have small
