@@ -10,6 +10,8 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from harness.stacks import stacks_of
+
 # Every process of a run inherits this variable, so that stragglers are found even in sessions and
 # process groups of their own. Its value starts with the runner's pid.
 TAG = "ROOST_TEST_RUN"
@@ -84,8 +86,10 @@ class Running:
         return text in self.output()
 
     def wait(self, timeout: float) -> Outcome:
-        """Waits for its end, at most `timeout` seconds; then whatever is left of it is killed."""
+        """Waits for its end, at most `timeout` seconds; then whatever is left of it is killed, and
+        where its threads were stands at the end of its standard error."""
         timed_out = False
+        where = []
         try:
             self._child.wait(timeout)
         except subprocess.TimeoutExpired:
@@ -93,12 +97,18 @@ class Running:
         seconds = time.monotonic() - self._start
         stragglers = []
         if timed_out:
+            where = self.stacks()
             self.end()
         else:
             stragglers = end_tagged(self._tag, grace=STRAGGLER_SECONDS)
         status = self._child.wait()
-        return Outcome(status, contents(self._out), contents(self._err), seconds, timed_out,
-                       stragglers)
+        said = contents(self._err) + "".join(f"{line}\n" for line in where).encode()
+        return Outcome(status, contents(self._out), said, seconds, timed_out, stragglers)
+
+    def stacks(self) -> list[str]:
+        """Where the threads of all that runs of it are, a line each."""
+        return [f"{name} {pid}, {line}" for pid, name in sorted(tagged(self._tag).items())
+                for line in stacks_of(pid)]
 
 
 def run(argv, *, timeout, **how) -> Outcome:
