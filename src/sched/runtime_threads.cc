@@ -40,7 +40,7 @@ void loosen_if_idle(CoreIndex left) {
 class NudgeWait {
  public:
   bool operator()() {
-    constexpr Nanoseconds kLongest = 20'000'000;
+    constexpr Nanoseconds kLongest = 200'000'000;
     Nanoseconds now = os::now();
     if (end_ == 0) end_ = now + kLongest;
     if (now >= end_) return false;

@@ -65,8 +65,10 @@ static void regions_under(int limit) {
 }
 
 int main(void) {
+  enum { kTries = 50 };
   omp_set_dynamic(0);
-  regions_under(6);
+  // Where others have the CPUs, one thread may be the first in all of a region's members.
+  for (int i = 0; i < kTries && most < 2; ++i) regions_under(6);
   EXPECT(most > 1 && most <= 6);
 
 #pragma omp parallel num_threads(4)
