@@ -40,7 +40,7 @@ Unforked::Unforked(Unless) {
 }
 
 Unforked::~Unforked() {
-  if (entered_) inside.fetch_sub(1, std::memory_order_release);
+  if (entered_ && forks_ == self.forks) inside.fetch_sub(1, std::memory_order_release);
   RealWorld::leave_critical();
 }
 

@@ -13,7 +13,7 @@
 
 #include <link.h>
 
-#include "base/types.h"
+#include "sched/self.h"
 
 namespace roost {
 
@@ -32,6 +32,7 @@ class Unforked {
 
  private:
   bool entered_ = true;
+  std::uint32_t forks_ = self.forks;  // in a child that a handler has forked nobody is counted
 };
 
 // dl_iterate_phdr in such a section.

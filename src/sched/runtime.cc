@@ -54,6 +54,11 @@ void drop_mapping() {
   segment_unmap(segment);
 }
 
+void abandon_mapping() {
+  queued_hint.store(&nothing_queued, std::memory_order_release);
+  segment_abandon(segment);
+}
+
 void bind_ledger() {
   LedgerTables<RealWorld> tables{segment.cores,
                                  segment.core_info,
@@ -233,6 +238,9 @@ bool runtime_restricted() { return restricted; }
 static constinit std::atomic<Nanoseconds> forked_after{0};
 static constinit std::atomic<pid_t> forked_by{0};
 void runtime_before_fork() {
+  // By a handler, which has interrupted a section: the child may not come out of it. Once is
+  // enough.
+  if (self.depth) keep_handlers_out_of_sections();
   forked_by.store(os::getpid(), std::memory_order_relaxed);
   forked_after.store(os::clock_ns(CLOCK_BOOTTIME), std::memory_order_relaxed);
 }
@@ -246,12 +254,18 @@ void runtime_after_fork() {
     known = {true, segment.header->pid_namespace,
              os::start_time_between(forked_after.load(std::memory_order_relaxed),
                                     os::clock_ns(CLOCK_BOOTTIME))};
-  // The parent's slot, record and keeper are not ours; the mapping may be dropped and made anew.
+  // The parent's slot, record and keeper are not ours; the mapping is dropped and made anew. Where
+  // a handler forks, what it has interrupted goes on in the child and finds nothing of it.
+  bool is_interrupted = self.depth || self.parked;
   runtime_forget_threads();
   active = false;
-  drop_mapping();
+  is_interrupted ? abandon_mapping() : drop_mapping();
   keeper_after_fork();
-  if (restricted || attach_process(false, known) == 0) return;
+  if (restricted || attach_process(false, known) == 0) {
+    // Nobody is left who would end a wait that the handler has interrupted just before it parks.
+    if (self.waits && self.record) unpark(self.index);
+    return;
+  }
   // It runs unmanaged, as do its children, and was forked from a thread that was kept on one core.
   os::set_affinity(0, &instance_mask, sizeof instance_mask);
 }

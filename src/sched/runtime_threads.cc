@@ -81,12 +81,12 @@ Nanoseconds left_until(const Deadline& deadline) {
 
 std::uint32_t runtime_threads_so_far() { return threads_so_far.load(std::memory_order_relaxed); }
 
+// `depth` and `waits` stay: the child leaves the sections and waits that the handler which forked
+// has interrupted.
 void runtime_forget_threads() {
   self.record = nullptr;
   self.index = kNoThread;
-  self.depth = 0;
   self.parked = false;
-  self.waits = 0;
   ++self.forks;
   self.in_kernel = false;
   self.waits_inside_libc = false;

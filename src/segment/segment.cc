@@ -208,6 +208,14 @@ void segment_unmap(Segment& segment) {
   segment = Segment{};
 }
 
+void segment_abandon(Segment& segment) {
+  if (segment.header &&
+      mmap(segment.header, segment.bytes, PROT_READ | PROT_WRITE,
+           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0) != MAP_FAILED)
+    segment = Segment{};
+  segment_unmap(segment);
+}
+
 ThreadIndex segment_take_thread(const Segment& segment, ProcessIndex process) {
   SegmentHeader& h = *segment.header;
   std::uint32_t words = (h.n_threads + 63) / 64;

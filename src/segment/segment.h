@@ -100,6 +100,8 @@ int segment_open(Segment& segment, const char* path, bool writable, std::uint64_
 // that a keeper must clean up after. Removes the file if no other living process is left.
 void segment_detach(Segment& segment, ProcessIndex process, ProcessState left);
 void segment_unmap(Segment& segment);
+// The same, but what has pointers into it finds memory of the process's own there, all zero.
+void segment_abandon(Segment& segment);
 
 // Whether any process of the segment is alive.
 bool segment_in_use(const Segment& segment);

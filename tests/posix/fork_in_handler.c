@@ -3,6 +3,7 @@
 #include <pthread.h>
 #include <semaphore.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <sys/time.h>
 
 #include "child.h"
@@ -86,3 +87,80 @@ CASE(of_a_pipe) {
 static void wait_for_signal(void) { pause(); }
 static void nothing(void) {}
 CASE(of_a_signal) { both_go_on_from(wait_for_signal, nothing); }
+
+// The parent's wait goes on until the child has ended.
+static void post_in_child(void) {
+  if (child == 0) sem_post(&semaphore);
+}
+static void* post_after_child(void* unused) {
+  while (!happened) usleep(1000);
+  EXPECT_EQ(outcome_of(child), 0);
+  EXPECT_EQ(sem_post(&semaphore), 0);
+  return unused;
+}
+CASE(of_which_the_child_is_the_first_to_go_on) {
+  pthread_t thread;
+  struct sigaction action = {.sa_handler = fork_and_go_on, .sa_flags = SA_RESTART};
+  sigset_t alarm_alone;
+  sigemptyset(&alarm_alone);
+  sigaddset(&alarm_alone, SIGALRM);
+  make_happen = post_in_child;
+  happened = 0;
+  EXPECT_EQ(sem_init(&semaphore, 0, 0), 0);
+  EXPECT_EQ(pthread_sigmask(SIG_BLOCK, &alarm_alone, NULL), 0);
+  EXPECT_EQ(pthread_create(&thread, NULL, post_after_child, NULL), 0);
+  EXPECT_EQ(pthread_sigmask(SIG_UNBLOCK, &alarm_alone, NULL), 0);
+  EXPECT_EQ(sigaction(SIGALRM, &action, NULL), 0);
+  EXPECT_EQ(setitimer(ITIMER_REAL, &(struct itimerval){{0, 0}, {0, 20000}}, NULL), 0);
+  wait_for_semaphore();
+  if (child == 0) {
+    wait_for_a_thread();
+    _exit(0);
+  }
+  EXPECT_EQ(pthread_join(thread, NULL), 0);
+}
+
+// Of a thread that wakes another all the time the handler interrupts that as well, anywhere.
+static sem_t partners[2];
+static void post_for_partner(void) {
+  if (child == 0) sem_post(&partners[1]);
+}
+static atomic_int partner_ends;
+static void* be_partner(void* unused) {
+  while (!atomic_load(&partner_ends)) {
+    EXPECT_EQ(sem_wait(&partners[0]), 0);
+    EXPECT_EQ(sem_post(&partners[1]), 0);
+  }
+  return unused;
+}
+CASE(of_a_thread_that_wakes_another) {
+  enum { kForks = 60 };
+  pthread_t thread;
+  struct sigaction action = {.sa_handler = fork_and_go_on, .sa_flags = SA_RESTART};
+  sigset_t alarm_alone;
+  sigemptyset(&alarm_alone);
+  sigaddset(&alarm_alone, SIGALRM);
+  make_happen = post_for_partner;
+  for (int i = 0; i < 2; ++i) EXPECT_EQ(sem_init(&partners[i], 0, 0), 0);
+  EXPECT_EQ(pthread_sigmask(SIG_BLOCK, &alarm_alone, NULL), 0);
+  EXPECT_EQ(pthread_create(&thread, NULL, be_partner, NULL), 0);
+  EXPECT_EQ(pthread_sigmask(SIG_UNBLOCK, &alarm_alone, NULL), 0);
+  EXPECT_EQ(sigaction(SIGALRM, &action, NULL), 0);
+  for (int i = 0; i < kForks; ++i) {
+    happened = 0;
+    EXPECT_EQ(setitimer(ITIMER_REAL, &(struct itimerval){{0, 0}, {0, 100 + i * 37 % 400}}, NULL),
+              0);
+    while (!happened) {
+      EXPECT_EQ(sem_post(&partners[0]), 0);
+      EXPECT_EQ(sem_wait(&partners[1]), 0);
+    }
+    if (child == 0) {
+      wait_for_a_thread();
+      _exit(0);
+    }
+    EXPECT_EQ(outcome_of(child), 0);
+  }
+  atomic_store(&partner_ends, 1);
+  EXPECT_EQ(sem_post(&partners[0]), 0);
+  EXPECT_EQ(pthread_join(thread, NULL), 0);
+}
