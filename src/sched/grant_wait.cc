@@ -210,6 +210,7 @@ Park wait_for_grant(const Deadline* deadline, bool interruptible, OutsideWord* o
   for (bool has_waited = !ends_early && wait_awake(record);; has_waited = true) {
     if (__builtin_expect(self.forks != forks, 0)) return Park::woken;
     std::uint32_t word = announce_sleep(record);
+    if (__builtin_expect(state_of(word) == State::free, 0)) return Park::woken;  // zero memory
     if (state_of(word) == State::running) {
       // Late, too, if it was granted before it slept and had been preempted.
       note_late(core_of(word), record.granted_ns, os::now());

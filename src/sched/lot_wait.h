@@ -5,7 +5,9 @@
 //   WaitResult sleep(Waiter<W>&, const Deadline*)       until woken, deadline or signal
 //   void wake(ThreadIndex, Waiter<W>*)                  unpark, or futex wake for unmanaged ones
 //   void joins(Bucket&, Waiter<W>&), void leaves()      around the wait, for handlers that leave it
-//                                                       by a jump; joins with the lock held
+//                                                       by a jump, or fork: in the child the lot is
+//                                                       empty, whatever had been announced, and the
+//                                                       waiter abandoned; with the lock held
 // Wake-ups are issued after the bucket's lock is dropped.
 #pragma once
 
@@ -28,21 +30,22 @@ int wait_retry(Bucket& bucket, const void* key, std::uint32_t tag, Host& host, i
   waiter.thread = host.self();
   waiter.retries = true;
   bucket.acquire();
+  host.joins(bucket, waiter);
   bucket.announce();
   int result = attempt();
   if (result == busy) {
     bucket.push_back(waiter);
-    host.joins(bucket, waiter);
     for (;;) {
       bucket.release();
       WaitResult sleep = host.sleep(waiter);
       bucket.acquire();
+      waiter.woken.store(0, std::memory_order_relaxed);
       if (waiter.abandoned) {  // and gone on with: it begins anew, at the end of the queue
         waiter.abandoned = waiter.expelled = false;
         waiter.thread = host.self();  // another one in the child of a fork
-        bucket.announce();
-        bucket.push_back(waiter);
         host.joins(bucket, waiter);
+        bucket.announce();
+        if (!waiter.queued) bucket.push_back(waiter);
       }
       result = attempt();
       if (result != busy) break;
@@ -50,13 +53,12 @@ int wait_retry(Bucket& bucket, const void* key, std::uint32_t tag, Host& host, i
         result = gave_up(sleep);
         if (result != busy) break;
       }
-      waiter.woken.store(0, std::memory_order_relaxed);
       ++waiter.failures;
     }
-    bucket.remove(waiter);
-    host.leaves();
+    if (waiter.queued) bucket.remove(waiter);
   }
-  bucket.retract();
+  if (!waiter.abandoned) bucket.retract();
+  host.leaves();
   bucket.release();
   return result;
 }
@@ -101,16 +103,17 @@ void wake_retry(Bucket& bucket, const void* key, Host& host, Choose&& choose) {
 template <class W, class Bucket, class Host, class Ready>
 bool begin_signal_wait(Bucket& bucket, Waiter<W>& waiter, Host& host, Ready&& ready) {
   waiter.thread = host.self();
+  waiter.abandoned = waiter.expelled = false;
+  waiter.woken.store(0, std::memory_order_relaxed);
   bucket.acquire();
+  host.joins(bucket, waiter);
   bucket.announce();
   bool wait = ready();
   if (wait) {
-    waiter.abandoned = waiter.expelled = false;
-    waiter.woken.store(0, std::memory_order_relaxed);
     bucket.push_back(waiter);
-    host.joins(bucket, waiter);
   } else {
-    bucket.retract();
+    if (!waiter.abandoned) bucket.retract();
+    host.leaves();
   }
   bucket.release();
   return wait;
@@ -155,7 +158,14 @@ WaitResult end_signal_wait(Bucket& bucket, Waiter<W>& waiter, Host& host) {
   for (;;) {
     WaitResult sleep = host.sleep(waiter);
     bool woken = waiter.woken.load(std::memory_order_acquire);  // [signal-1]
-    if (woken && waiter.abandoned) return WaitResult::abandoned;
+    if (woken && waiter.abandoned) {
+      if (waiter.queued) {  // in the child of a fork, which the lot does not count
+        bucket.acquire();
+        bucket.remove(waiter);
+        bucket.release();
+      }
+      return WaitResult::abandoned;
+    }
     if (!woken && sleep == WaitResult::woken) continue;
     if (!woken && !leave_queue<W>(bucket, waiter)) {
       host.await_signal(waiter);
