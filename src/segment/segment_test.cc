@@ -90,6 +90,19 @@ int path_error(const std::string& name) {
   return segment_path(path, 1000, name.c_str(), os::kFirstPidNamespace);
 }
 
+TEST(Segment, what_is_abandoned_is_zero_where_it_was_and_untouched_for_others) {
+  TestInstance instance(3);
+  Member member(instance);
+  Segment view;
+  ASSERT_EQ(segment_open(view, instance.path(), true), 0);
+  view.cores[2].owner.store(41);
+  const std::atomic<ThreadIndex>& owner = view.cores[2].owner;
+  segment_abandon(view);
+  EXPECT_EQ(view.header, nullptr);
+  EXPECT_EQ(owner.load(), 0u);  // whoever is in the middle of using it reads on
+  EXPECT_EQ(member.segment.cores[2].owner.load(), 41u);
+}
+
 TEST(Segment, names_are_short_and_plain) {
   char path[kSegmentPathBytes];
   ASSERT_EQ(segment_path(path, 1000, "A.b_c-9", os::kFirstPidNamespace), 0);
