@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-#include "os/sys.h"
+#include "preload/amend_action.h"
 #include "preload/in_handler.h"
 #include "preload/process.h"
 #include "preload/spin_site.h"
@@ -41,18 +41,13 @@ sighandler_t ours() {
   return action.sa_handler;
 }
 
-// Sets ours before what is there; again where the program has changed that meanwhile.
 void lead(int signal) {
-  os::KernelAction action = {}, found = {};
-  if (os::kernel_action(signal, nullptr, &action) != 0) return;
-  for (unsigned tries = 0; tries < 8; ++tries, action = found) {
+  amend_action(signal, [signal](os::KernelAction& action) {
     auto handler = reinterpret_cast<sighandler_t>(action.handler);
     if (!is_function(handler) || handler == ours()) return;
     handler_of(signal)->store(handler, std::memory_order_release);
     action.handler = reinterpret_cast<std::uintptr_t>(ours());
-    if (os::kernel_action(signal, &action, &found) != 0) return;
-    if (reinterpret_cast<sighandler_t>(found.handler) == handler) return;
-  }
+  });
 }
 
 }  // namespace

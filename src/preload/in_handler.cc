@@ -8,6 +8,7 @@
 #include <cstdint>
 
 #include "os/sys.h"
+#include "preload/handler_return.h"
 
 namespace roost {
 namespace {
@@ -27,23 +28,29 @@ class Restorers {
   }
   bool none() const { return count_ == 0; }
   bool too_many() const { return count_ > kMost; }
+  // Ours may just replace libc's, which stays that of some handlers.
+  void look_at_ours() { ours_ = handler_returns(); }
   bool have(std::uint64_t address) const {
-    for (unsigned i = 0; i < count_; ++i)
-      if (addresses_[i] == address) return true;
-    return false;
+    return address == ours_.ours || (address == ours_.libcs && address) || is_known(address);
   }
 
  private:
   static constexpr unsigned kMost = 4;
 
+  bool is_known(std::uint64_t address) const {
+    for (unsigned i = 0; i < count_; ++i)
+      if (addresses_[i] == address) return true;
+    return false;
+  }
   void add(std::uint64_t address) {
-    if (have(address)) return;
+    if (is_known(address)) return;
     if (count_ < kMost) addresses_[count_] = address;
     if (count_ <= kMost) ++count_;
   }
 
   std::uint64_t addresses_[kMost + 1] = {};
   unsigned count_ = 0;
+  HandlerReturns ours_ = {};
 };
 
 // What the kernel puts behind the address of a restorer: a ucontext, and the head of a siginfo,
@@ -126,6 +133,7 @@ bool perhaps_in_handler() {
   constexpr std::size_t kMostStack = std::size_t{1} << 20;
   Restorers restorers;
   restorers.look();
+  restorers.look_at_ours();
   if (restorers.none()) return false;
   if (restorers.too_many()) return true;
   return any_frame(restorers, kMostStack, true, [](std::uint64_t, const Context&) { return true; });
@@ -144,10 +152,14 @@ bool in_handler_over(bool (*is_it)(std::uint64_t address)) {
     restorers.look();
     known = restorers.none() ? 0 : now;
   }
+  restorers.look_at_ours();
   return any_frame(restorers, kMostStack, false, [&](std::uint64_t at, const Context& context) {
     if (!is_of(context, signals)) return false;
     bool same_stack = context.stack_pointer - at < kLargestFrame;
-    if (!same_stack || is_it(context.instruction_pointer)) return true;
+    // One whose own return was interrupted has taken its address off the stack by then.
+    if (!same_stack || is_it(context.instruction_pointer) ||
+        in_handler_return(context.instruction_pointer))
+      return true;
     // Functions of libc's and the kernel's (the time) that were called from there have small
     // frames.
     std::uint64_t top[24] = {};

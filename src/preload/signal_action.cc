@@ -3,6 +3,7 @@
 #include <signal.h>
 
 #include "preload/fault_handlers.h"
+#include "preload/handler_return.h"
 #include "preload/in_handler.h"
 #include "preload/nudge.h"
 #include "preload/real.h"
@@ -18,6 +19,10 @@ void before_handler(int signal, sighandler_t handler, int flags) {
   note_handler(signal, flags);
 }
 
+void after_handler(int signal, sighandler_t handler) {
+  if (is_function(handler) && !owns_sigsys(signal)) lead_handler_return(signal);
+}
+
 int change_action(int signal, const struct sigaction* action, struct sigaction* before) {
   HandlerChange change(signal);
   struct sigaction led;
@@ -27,7 +32,9 @@ int change_action(int signal, const struct sigaction* action, struct sigaction* 
     led.sa_handler = change.lead(action->sa_handler);
   }
   int result = program_sigaction(signal, action ? &led : nullptr, before);
-  if (result == 0 && before) before->sa_handler = change.before(before->sa_handler);
+  if (result != 0) return result;
+  if (before) before->sa_handler = change.before(before->sa_handler);
+  if (action) after_handler(signal, action->sa_handler);
   return result;
 }
 
@@ -50,7 +57,9 @@ extern "C" __attribute__((visibility("default"), alias("sigaction"))) int __siga
     if (owns_sigsys(signal) && handler != SIG_ERR && handler != SIG_HOLD)                   \
       return set_sigsys_handler(handler, flags);                                            \
     HandlerChange change(signal);                                                           \
-    return change.before(real_setter(signal, change.lead(handler)));                        \
+    sighandler_t found = real_setter(signal, change.lead(handler));                         \
+    if (found != SIG_ERR) after_handler(signal, handler);                                   \
+    return change.before(found);                                                            \
   }
 ROOST_SIGNAL_SETTER(signal, SA_RESTART)
 ROOST_SIGNAL_SETTER(bsd_signal, SA_RESTART)
