@@ -101,6 +101,11 @@ bool is_clone(const SystemCall& call, std::uint64_t& flags) {
   }
 }
 
+bool may_let_siblings_run(const SystemCall& s) {
+  return s.number == SYS_futex || s.number == SYS_sched_yield ||
+         syscall_may_wait(s.number, {s.a, s.b, s.c, s.d, s.e, s.f});
+}
+
 bool serve_syscall(const SystemCall& s, long& result) {
   if (s.number == SYS_futex) {
     result = serve_futex(s);

@@ -22,6 +22,9 @@ long made_in_kernel(const SystemCall& call);
 // included; leaves errno alone but for what starting a keeper does to it.
 bool serve_syscall(const SystemCall& call, long& result);
 
+// Whether a light thread's siblings may run while the call is served.
+bool may_let_siblings_run(const SystemCall& call);
+
 // Whether the call makes a thread or process, and with which flags (clone(2)); 0 of those if they
 // cannot be read, which the kernel refuses.
 bool is_clone(const SystemCall& call, std::uint64_t& flags);

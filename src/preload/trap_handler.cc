@@ -15,16 +15,26 @@
 #include <ucontext.h>
 
 #include "os/sys.h"
+#include "preload/defer_cancellation.h"
 #include "preload/futex.h"
+#include "preload/light.h"
 #include "preload/served_syscall.h"
+#include "preload/spin_stub.h"
 #include "preload/trap.h"
 #include "preload/trap_signals.h"
 #include "preload/trap_state.h"
 #include "sched/runtime.h"
+#include "spin/saved_call.h"
 
 namespace roost {
 
 #if defined(__x86_64__)
+extern "C" {
+// By trap_entry.S.
+__attribute__((visibility("hidden"))) void roost_trap_return();
+__attribute__((visibility("hidden"))) void roost_trap_pass(SpinFrame* frame);
+}
+
 namespace {
 
 constexpr greg_t kInstructionBytes = 2;
@@ -108,6 +118,11 @@ void serve(ucontext_t* context, const siginfo_t* info) {
     registers[REG_RIP] = os::arg(syscall_in_libc);
     return;
   }
+  // The traps of siblings, which may run meanwhile, begin where this handler is: on the alternate
+  // stack of the OS thread.
+  if (is_light() && may_let_siblings_run(call) && spin::can_save_registers() &&
+      !spin::on_alternate_stack(*context))
+    return spin::go_on_by(&roost_trap_return, *context);
   long result;
   if (serve_syscall(call, result)) {
     registers[REG_RAX] = result;
@@ -124,6 +139,18 @@ void serve(ucontext_t* context, const siginfo_t* info) {
 }
 
 }  // namespace
+
+void roost_trap_pass(SpinFrame* frame) {
+  int saved = errno;
+  DeferCancellation guard;  // nothing unwinds through roost_trap_entry
+  auto word = [](std::uint64_t value) { return static_cast<long>(value); };
+  SystemCall call{word(frame->rax), word(frame->rdi), word(frame->rsi), word(frame->rdx),
+                  word(frame->r10), word(frame->r8),  word(frame->r9)};
+  long result;
+  if (!serve_syscall(call, result)) result = made_in_kernel(call);
+  frame->rax = static_cast<std::uint64_t>(result);
+  errno = saved;
+}
 
 void on_sigsys(int, siginfo_t* info, void* data) {
   int saved = errno;
