@@ -42,7 +42,7 @@ struct Allocator {
   std::atomic<std::size_t> used{0};
 };
 
-constinit ult::SpinLock lock;  // what is spare, and the scalars
+constinit ult::LockOverForks lock;  // what is spare, and the scalars
 constinit Allocator* spare = nullptr;
 
 // A Fortran variable whose memory OpenMP has. Arrays say so themselves, in their descriptors.
@@ -228,8 +228,8 @@ const ProgramHeap& program_heap() {
   return heap;
 }
 
-void lock_allocators_before_fork() { lock.acquire(); }
-void unlock_allocators_after_fork() { lock.release(); }
+void lock_allocators_before_fork() { lock.acquire_before_fork(); }
+void unlock_allocators_after_fork() { lock.release_after_fork(); }
 
 AllocatorHandle make_allocator(std::uintptr_t, int n_traits, const parse::Trait* traits) {
   Allocator wanted;
@@ -238,7 +238,7 @@ AllocatorHandle make_allocator(std::uintptr_t, int n_traits, const parse::Trait*
   ult::begin_use();
   Allocator* allocator = nullptr;
   {
-    ult::SpinGuard guard(lock);
+    ult::GuardOverForks guard(lock);
     allocator = spare;
     if (allocator) spare = allocator->next;
   }
@@ -263,7 +263,7 @@ ROOST_EXPORT AllocatorHandle omp_init_allocator(std::uintptr_t space, int n_trai
 ROOST_EXPORT void omp_destroy_allocator(AllocatorHandle handle) {
   Allocator* allocator = custom(handle);
   if (!allocator) return;
-  ult::SpinGuard guard(lock);
+  ult::GuardOverForks guard(lock);
   allocator->next = spare;
   spare = allocator;
 }
@@ -330,7 +330,7 @@ ROOST_EXPORT void GOMP_add_alloc(void* memory) {
   auto* scalar = static_cast<Scalar*>(program_heap().allocate(sizeof(Scalar)));
   if (!scalar) ult::out_of_memory("an allocatable scalar");
   ult::begin_use();
-  ult::SpinGuard guard(lock);
+  ult::GuardOverForks guard(lock);
   Scalar*& first = scalars_like(memory);
   *scalar = {first, memory};
   first = scalar;
@@ -339,7 +339,7 @@ ROOST_EXPORT void GOMP_add_alloc(void* memory) {
 ROOST_EXPORT bool GOMP_is_alloc(void* memory) {
   Scalar* scalar = nullptr;
   {
-    ult::SpinGuard guard(lock);
+    ult::GuardOverForks guard(lock);
     Scalar** link = &scalars_like(memory);
     while (*link && (*link)->memory != memory) link = &(*link)->next;
     scalar = *link;

@@ -46,7 +46,7 @@ struct Crew : ult::Batch {
 
 constinit thread_local Crew* begun __attribute__((tls_model("initial-exec"))) = nullptr;
 constinit Crew* spare = nullptr;
-constinit ult::SpinLock spare_lock;
+constinit ult::LockOverForks spare_lock;
 // OS threads that run hands of others' crews, from the first crew on, and how many hands this one
 // does.
 constinit std::atomic<int> helpers{-1};
@@ -76,7 +76,7 @@ void run_hand(ult::Batch* batch, unsigned number) {
 
 Crew* take_crew() {
   {
-    ult::SpinGuard guard(spare_lock);
+    ult::GuardOverForks guard(spare_lock);
     if (Crew* crew = spare) {
       spare = crew->next;
       return crew;
@@ -131,7 +131,7 @@ void end_crew(ult::Carrier& own, Crew& crew) {
   Crew** link = &begun;
   while (*link != &crew) link = &(*link)->next;
   *link = crew.next;
-  ult::SpinGuard guard(spare_lock);
+  ult::GuardOverForks guard(spare_lock);
   crew.next = spare;
   spare = &crew;
 }
@@ -228,10 +228,10 @@ extern "C" ROOST_EXPORT unsigned roost_crew_width(unsigned asked) {
 
 extern "C" ROOST_EXPORT int roost_crew_helpers() { return helpers.load(std::memory_order_relaxed); }
 
-void lock_crews_before_fork() { spare_lock.acquire(); }
+void lock_crews_before_fork() { spare_lock.acquire_before_fork(); }
 void unlock_crews_after_fork(bool in_child) {
   if (in_child && roost_crew_helpers() > 0) helpers.store(helps > 0, std::memory_order_relaxed);
-  spare_lock.release();
+  spare_lock.release_after_fork();
 }
 
 }  // namespace roost::omp

@@ -437,6 +437,6 @@ void set_defaults(const char* list, std::size_t length) {
   read_blocktime();
 }
 
-void settings_after_fork() { lock.reset(); }
+void settings_after_fork() { lock.release(); }
 
 }  // namespace roost::omp

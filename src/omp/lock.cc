@@ -38,7 +38,7 @@ struct QueueEntry {
 constexpr unsigned kOvertakings = 16;
 
 struct alignas(kCoreStride) Bucket {
-  ult::SpinLock guard;
+  ult::LockOverForks guard;
   QueueEntry* first = nullptr;
   QueueEntry* last = nullptr;
   QueueEntry* spare = nullptr;
@@ -130,7 +130,7 @@ void LockTable::wait_for(Lock& lock) {
   QueueEntry* entry = nullptr;
   for (;;) {
     {
-      ult::SpinGuard guard(bucket.guard);
+      ult::GuardOverForks guard(bucket.guard);
       bool again = entry != nullptr;
       if (!again) {
         if (take_or_mark(lock)) return;
@@ -152,7 +152,7 @@ void LockTable::wait_for(Lock& lock) {
     if (entry->wakeup.load(std::memory_order_relaxed) == kYours) break;
     ++entry->overtaken;
   }
-  ult::SpinGuard guard(bucket.guard);
+  ult::GuardOverForks guard(bucket.guard);
   entry->next = bucket.spare;
   bucket.spare = entry;
 }
@@ -162,7 +162,7 @@ void LockTable::wake_one(Lock& lock) {
   QueueEntry* entry = nullptr;
   std::uint32_t wakeup = kTryAgain;
   {
-    ult::SpinGuard guard(bucket.guard);
+    ult::GuardOverForks guard(bucket.guard);
     entry = bucket.take(&lock);
     if (!entry) return;
     if (entry->overtaken >= kOvertakings) {
@@ -181,16 +181,16 @@ void Lock::acquire_slowly() { LockTable::wait_for(*this); }
 void Lock::wake_one() { LockTable::wake_one(*this); }
 
 void lock_queues_before_fork() {
-  for (Bucket& bucket : buckets) bucket.guard.acquire();
+  for (Bucket& bucket : buckets) bucket.guard.acquire_before_fork();
 }
 void unlock_queues_after_fork() {
-  for (Bucket& bucket : buckets) bucket.guard.release();
+  for (Bucket& bucket : buckets) bucket.guard.release_after_fork();
 }
 // The marks of contended locks stay: whoever releases one finds nobody.
 void forget_waiters_after_fork() {
   for (Bucket& bucket : buckets) {
     bucket.first = bucket.last = nullptr;
-    bucket.guard.reset();
+    bucket.guard.release_after_fork();
   }
 }
 

@@ -33,7 +33,7 @@ constinit std::atomic<Local*> locals[ult::kMaxCarriers] = {};
 constinit thread_local Local* own = nullptr;
 
 struct alignas(kCoreStride) Depot {
-  ult::SpinLock lock;
+  ult::LockOverForks lock;
   Free* batches = nullptr;
 };
 constinit Depot depots[kMemoryKinds][kClasses];
@@ -50,14 +50,14 @@ Local& local() {
 }
 
 Free* take_batch(Depot& depot) {
-  ult::SpinGuard guard(depot.lock);
+  ult::GuardOverForks guard(depot.lock);
   Free* batch = depot.batches;
   if (batch) depot.batches = batch->next_batch;
   return batch;
 }
 
 void give_batch(Depot& depot, Free* batch) {
-  ult::SpinGuard guard(depot.lock);
+  ult::GuardOverForks guard(depot.lock);
   batch->next_batch = depot.batches;
   depot.batches = batch;
 }
@@ -118,10 +118,10 @@ void with_all_depots(Do&& act) {
 }  // namespace
 
 void lock_task_memory_before_fork() {
-  with_all_depots([](ult::SpinLock& lock) { lock.acquire(); });
+  with_all_depots([](ult::LockOverForks& lock) { lock.acquire_before_fork(); });
 }
 void unlock_task_memory_after_fork() {
-  with_all_depots([](ult::SpinLock& lock) { lock.release(); });
+  with_all_depots([](ult::LockOverForks& lock) { lock.release_after_fork(); });
 }
 
 void* take_memory(MemoryFor kind, unsigned index) {

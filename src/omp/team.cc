@@ -211,10 +211,10 @@ Team& take_team(ult::Carrier& carrier, unsigned size) {
 
 // Roots of threads that have ended: with their teams, for threads to come.
 constinit Root* spare_roots = nullptr;
-constinit ult::SpinLock roots_lock;
+constinit ult::LockOverForks roots_lock;
 
 Root* take_spare_root() {
-  ult::SpinGuard guard(roots_lock);
+  ult::GuardOverForks guard(roots_lock);
   Root* root = spare_roots;
   if (root) spare_roots = root->next;
   return root;
@@ -260,7 +260,7 @@ void end_root(ult::Carrier& carrier) {
   forget_threadprivate(root->member.gtid);
   for (Team* team = root->free_teams; team; team = team->next)
     for (unsigned i = 0; i < team->capacity; ++i) forget_threadprivate(team->members[i].gtid);
-  ult::SpinGuard guard(roots_lock);
+  ult::GuardOverForks guard(roots_lock);
   root->next = spare_roots;
   spare_roots = root;
 }
@@ -312,10 +312,10 @@ void run_tasks_at_first(Team& team, Member& master) {
 
 }  // namespace
 
-void lock_roots_before_fork() { roots_lock.acquire(); }
-void unlock_roots_after_fork() { roots_lock.release(); }
+void lock_roots_before_fork() { roots_lock.acquire_before_fork(); }
+void unlock_roots_after_fork() { roots_lock.release_after_fork(); }
 void keep_own_root_after_fork() {
-  roots_lock.reset();
+  roots_lock.release_after_fork();
   // Workers may have been looking into teams that had ended.
   spare_roots = nullptr;
   if (ult::here.carrier && ult::here.carrier->user)

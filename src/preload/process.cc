@@ -79,7 +79,7 @@ void before_fork() {
 void after_fork_in_child() {
   fork_gate_after_fork();
   if (!runtime_active()) return;
-  lot_after_fork();
+  unsigned interrupted = lot_after_fork();
   note_own_process();
   nudges_after_fork();
   blas_after_fork();
@@ -88,6 +88,8 @@ void after_fork_in_child() {
   begins_as_child = true;
   runtime_after_fork();
   threads_after_fork();
+  self.waits -= interrupted;                          // they are counted when they begin again
+  if (is_light() && self.record) unpark(self.index);  // a wait that is interrupted looks again
   begins_as_child = false;
 }
 

@@ -17,14 +17,15 @@ bool lot_is_wiped = false;
 
 void lot_empties_at_fork() { lot_is_wiped = os::wipe_at_fork(&lot, sizeof lot); }
 
-void lot_after_fork() {
-  LotHost::abandon_all_after_fork();
-  if (lot_is_wiped) return;
+unsigned lot_after_fork() {
+  unsigned abandoned = LotHost::abandon_all_after_fork();
+  if (lot_is_wiped) return abandoned;
   lot.for_each_bucket([](LotBucketOf& bucket) {
     bucket.lock.store(0, std::memory_order_relaxed);
     bucket.count.store(0, std::memory_order_relaxed);
     bucket.head = bucket.tail = nullptr;
   });
+  return abandoned;
 }
 
 // False if somebody keeps the bucket: a handler that waits may have interrupted him.
@@ -59,6 +60,7 @@ static bool is_before(const timespec& one, const timespec& other) {
 constinit thread_local LotHost* LotHost::innermost_ = nullptr;
 
 void LotHost::joins(LotBucketOf& bucket, LotWaiter& waiter) {
+  forks_ = roost::self.forks;
   // Siblings of an OS thread come and go in any order, and jump while others wait.
   if (is_light()) return;
   bucket_ = &bucket;
@@ -90,13 +92,19 @@ pthread_mutex_t* LotHost::abandon_all() {
   return unlocked;
 }
 
-void LotHost::abandon_all_after_fork() {
-  while (LotHost* host = innermost_) {
+unsigned LotHost::abandon_all_after_fork() {
+  unsigned abandoned = 0;
+  for (; LotHost* host = innermost_; ++abandoned) {
     innermost_ = host->outer_;
-    host->waiter_->queued = false;
-    host->waiter_->expelled = host->waiter_->abandoned = true;
-    host->waiter_->woken.store(1, std::memory_order_relaxed);
+    abandon_after_fork(*host->waiter_);
   }
+  return abandoned;
+}
+
+void LotHost::abandon_after_fork(LotWaiter& waiter) {
+  waiter.queued = false;
+  waiter.expelled = waiter.abandoned = true;
+  waiter.woken.store(1, std::memory_order_relaxed);
 }
 
 WaitResult LotHost::sleep(LotWaiter& waiter) {
@@ -141,6 +149,9 @@ WaitResult LotHost::sleep_unmanaged(LotWaiter& waiter) {
 WaitResult LotHost::sleep_beside_siblings(LotWaiter& waiter) {
   LightWait wait(deadline_, outside_);
   for (;;) {
+    // Of the caller's strand and its siblings, whose waits are in no order, the caller alone goes
+    // on in the child.
+    if (__builtin_expect(forks_ != roost::self.forks, 0)) abandon_after_fork(waiter);
     if (waiter.woken.load(std::memory_order_acquire)) return WaitResult::woken;
     if (cancellable_ && cancel_requested()) return WaitResult::cancelled;
     if (wait.timed_out()) return WaitResult::timed_out;

@@ -26,7 +26,8 @@ extern constinit Lot lot;
 
 // Before the first fork: its child has no waiters.
 void lot_empties_at_fork();
-void lot_after_fork();
+// How many waits of the calling thread, which a handler has interrupted to fork, are to begin anew.
+unsigned lot_after_fork();
 
 // Makes every waiter of the retry protocol look again at what it waits for. False if some could not
 // be reached, as somebody keeps a lock.
@@ -62,10 +63,11 @@ class LotHost {
   void has_unlocked(pthread_mutex_t* mutex) { unlocked_ = mutex; }
   void joins_thread(Thread* thread) { joined_ = thread; }
   // In the child of a fork, where nobody is in the lot. Waits that a handler has interrupted to
-  // fork begin anew when it returns to them.
-  static void abandon_all_after_fork();
+  // fork begin anew when it returns to them. How many.
+  static unsigned abandon_all_after_fork();
 
  private:
+  static void abandon_after_fork(LotWaiter& waiter);
   WaitResult sleep_unmanaged(LotWaiter& waiter);
   WaitResult sleep_beside_siblings(LotWaiter& waiter);
 
@@ -79,6 +81,7 @@ class LotHost {
   LotWaiter* waiter_ = nullptr;
   pthread_mutex_t* unlocked_ = nullptr;
   Thread* joined_ = nullptr;
+  std::uint32_t forks_ = 0;   // of the thread when it joined
   LotHost* outer_ = nullptr;  // of the wait that the handler this one is in has interrupted
   static constinit thread_local LotHost* innermost_
       __attribute__((tls_model("initial-exec"), visibility("hidden")));

@@ -81,8 +81,8 @@ Nanoseconds left_until(const Deadline& deadline) {
 
 std::uint32_t runtime_threads_so_far() { return threads_so_far.load(std::memory_order_relaxed); }
 
-// `depth` and `waits` stay: the child leaves the sections and waits that the handler which forked
-// has interrupted.
+// `depth` stays, and `waits` until its waits have been seen to: the child leaves the sections that
+// the handler which forked has interrupted, and begins the waits anew.
 void runtime_forget_threads() {
   self.record = nullptr;
   self.index = kNoThread;

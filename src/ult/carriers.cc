@@ -26,18 +26,19 @@ namespace {
 constinit std::atomic<Carrier*> table[kMaxCarriers] = {};
 constinit std::atomic<unsigned> table_size{0};
 constinit Carrier* ended = nullptr;  // to be used again; linked by `user`
-constinit SpinLock table_lock;
+constinit LockOverForks table_lock;
 
 constinit std::atomic<Carrier*> workers[kMaxCarriers] = {};
 constinit std::atomic<bool> claimed[kMaxCarriers] = {};
 constinit std::atomic<unsigned> n_workers{0};
-constinit SpinLock workers_lock;
+constinit const std::uint64_t* blocked_by[kMaxCarriers] = {};  // signals; null: as it was made
+constinit LockOverForks workers_lock;
 
 constinit pthread_key_t end_key = 0;
 constinit bool have_end_key = false;
 
 Carrier* take_record() {
-  SpinGuard guard(table_lock);
+  GuardOverForks guard(table_lock);
   if (Carrier* carrier = ended) {
     ended = static_cast<Carrier*>(carrier->user);
     carrier->user = nullptr;
@@ -64,7 +65,7 @@ void end_thread(void* argument) {
   carrier->light = &carrier->own_light;
   carrier->thread.store(0, std::memory_order_relaxed);
   here = {};
-  SpinGuard guard(table_lock);
+  GuardOverForks guard(table_lock);
   carrier->user = ended;
   ended = carrier;
 }
@@ -73,7 +74,7 @@ void end_thread(void* argument) {
 // given back, which costs its record.
 void call_at_end(Carrier& carrier) {
   {
-    SpinGuard guard(table_lock);
+    GuardOverForks guard(table_lock);
     if (!have_end_key) have_end_key = pthread_key_create(&end_key, end_thread) == 0;
   }
   if (have_end_key) pthread_setspecific(end_key, &carrier);
@@ -97,9 +98,12 @@ Carrier& become_carrier() {
 }
 
 void* worker_main(void* argument) {
+  auto* place = static_cast<std::atomic<Carrier*>*>(argument);
+  if (const std::uint64_t* blocked = blocked_by[place - workers])
+    kernel::change_signal_mask(SIG_SETMASK, *blocked);
   Carrier& carrier = become_carrier();
   call_at_end(carrier);
-  static_cast<std::atomic<Carrier*>*>(argument)->store(&carrier, std::memory_order_release);
+  place->store(&carrier, std::memory_order_release);
   work(carrier);
   // While thread-local variables of the program's are there, which a tool may use.
   if (have_end_key) pthread_setspecific(end_key, nullptr);
@@ -173,12 +177,13 @@ void call_for_pieces(const Batch& batch) {
   }
 }
 
-unsigned ensure_workers(unsigned count) {
+unsigned ensure_workers(unsigned count, const std::uint64_t* blocked) {
   unsigned have = n_workers.load(std::memory_order_acquire);
   if (have >= count) return have;
   InRuntime in_runtime;
-  SpinGuard guard(workers_lock);
+  GuardOverForks guard(workers_lock);
   for (have = n_workers.load(std::memory_order_relaxed); have < count && have < kMaxCarriers;) {
+    blocked_by[have] = blocked;
     if (!host::start_thread(worker_main, &workers[have],
                             worker_stack_bytes.load(std::memory_order_relaxed))) {
       break;
@@ -189,7 +194,7 @@ unsigned ensure_workers(unsigned count) {
 }
 
 bool dismiss_workers() {
-  SpinGuard guard(workers_lock);
+  GuardOverForks guard(workers_lock);
   for (unsigned have = n_workers.load(std::memory_order_relaxed); have > 0; --have) {
     Carrier* carrier = workers[have - 1].load(std::memory_order_acquire);
     std::uint64_t expected = Mail::kListening;
@@ -259,21 +264,21 @@ bool take_back(unsigned worker, Batch& batch, unsigned call) {
 }
 
 void lock_before_fork() {
-  table_lock.acquire();
-  workers_lock.acquire();
+  table_lock.acquire_before_fork();
+  workers_lock.acquire_before_fork();
   lock_permanent();
 }
 
 void unlock_after_fork() {
   unlock_permanent();
-  workers_lock.release();
-  table_lock.release();
+  workers_lock.release_after_fork();
+  table_lock.release_after_fork();
 }
 
 void reset_after_fork() {
   unlock_permanent();
-  table_lock.reset();
-  workers_lock.reset();
+  table_lock.release_after_fork();
+  workers_lock.release_after_fork();
   // Some places may be empty still: of threads that were just beginning.
   for (unsigned n = n_workers.exchange(0, std::memory_order_relaxed); n-- > 0;)
     workers[n].store(nullptr, std::memory_order_relaxed);

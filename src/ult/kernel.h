@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <linux/futex.h>
 #include <sched.h>
+#include <signal.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -42,6 +43,30 @@ inline void futex_wake_one(const void* word) {
   syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, 1, nullptr, nullptr, 0);
 }
 inline void yield() { syscall(SYS_sched_yield); }
+
+// Signals are a bit each, from signal 1 on.
+inline void change_signal_mask(int how, std::uint64_t mask, std::uint64_t* before = nullptr) {
+  KeepErrno keep;
+  syscall(SYS_rt_sigprocmask, how, &mask, before, sizeof mask);
+}
+
+// Keeps the program's signals from the calling thread while it lives, and from threads that are
+// made meanwhile; but not the one by which libc changes the credentials of all threads (nptl(7)).
+class NoSignals {
+ public:
+  NoSignals() {
+    constexpr int kSetsCredentials = 33;
+    change_signal_mask(SIG_BLOCK, ~(std::uint64_t{1} << (kSetsCredentials - 1)), &before_);
+  }
+  ~NoSignals() { change_signal_mask(SIG_SETMASK, before_); }
+  NoSignals(const NoSignals&) = delete;
+  NoSignals& operator=(const NoSignals&) = delete;
+
+  std::uint64_t blocked_before() const { return before_; }
+
+ private:
+  std::uint64_t before_ = 0;
+};
 
 // Monotonic time in ns; about 25 ns.
 inline Nanoseconds now() {

@@ -17,7 +17,7 @@ namespace {
 constexpr std::size_t kChunk = std::size_t{1} << 20;
 constexpr std::size_t kAlign = 128;
 
-constinit SpinLock lock;
+constinit LockOverForks lock;
 constinit char* chunk = nullptr;
 constinit std::size_t left = 0;
 
@@ -32,7 +32,7 @@ char* map(std::size_t bytes, int more_flags = 0) {
 void* permanent(std::size_t bytes) {
   bytes = (bytes + kAlign - 1) / kAlign * kAlign;
   if (bytes > kChunk / 4) return map(bytes);
-  SpinGuard guard(lock);
+  GuardOverForks guard(lock);
   if (left < bytes) {
     char* fresh = map(kChunk);
     if (!fresh) return nullptr;
@@ -45,8 +45,8 @@ void* permanent(std::size_t bytes) {
   return result;
 }
 
-void lock_permanent() { lock.acquire(); }
-void unlock_permanent() { lock.release(); }
+void lock_permanent() { lock.acquire_before_fork(); }
+void unlock_permanent() { lock.release_after_fork(); }
 
 Stack map_stack(std::size_t bytes) {
   constexpr std::size_t kPage = 65536;  // the largest there is

@@ -29,6 +29,8 @@ constexpr std::size_t kStack = 64 * 1024;
 
 enum class State : std::uint32_t { none, awake, asleep };
 constinit std::atomic<State> state{State::none};
+// Signals that the thread blocked for whom the watch began, as do workers that this makes.
+constinit std::uint64_t blocked_by_program = 0;
 
 // A carrier that has not gone on: since when, by the CPU time of its thread and by the clock. One
 // that had no CPU is not stuck.
@@ -119,7 +121,7 @@ void wake_or_add_worker() {
     host::wake(carrier.sleeper);
     return;
   }
-  ensure_workers(workers_count() + 1);
+  ensure_workers(workers_count() + 1, &blocked_by_program);
 }
 
 void let_others_begin(Carrier& carrier, const Batch* open) {
@@ -279,7 +281,10 @@ void watch() {
   if (__builtin_expect(now == State::awake, 1)) return;
   if (!state.compare_exchange_strong(now, State::awake, std::memory_order_seq_cst)) return;
   if (now == State::asleep) kernel::futex_wake_one(&state);
-  if (now == State::none && !host::start_thread(watch_main, nullptr, kStack))
+  if (now != State::none) return;
+  kernel::NoSignals of_its_own;  // handlers of the program may need more stack
+  blocked_by_program = of_its_own.blocked_before();
+  if (!host::start_thread(watch_main, nullptr, kStack))
     state.store(State::none,
                 std::memory_order_relaxed);  // the system is out of threads: asked again
 }
