@@ -1,6 +1,8 @@
 // The restorer of the program's handlers.
 #include "preload/handler_return.h"
 
+#include <string.h>
+
 #include <atomic>
 
 #include "preload/amend_action.h"
@@ -18,7 +20,7 @@ namespace roost {
 void lead_handler_return(int signal) {
 #if defined(__x86_64__)
   amend_action(signal, [](os::KernelAction& action) {
-    // A handler that is called once would be called again if it were set again meanwhile.
+    // (set_handler_once)
     if (!is_function(reinterpret_cast<sighandler_t>(action.handler)) || action.flags & SA_RESETHAND)
       return;
     const auto ours = reinterpret_cast<std::uintptr_t>(roost_handler_return);
@@ -31,6 +33,44 @@ void lead_handler_return(int signal) {
   });
 #else
   static_cast<void>(signal);
+#endif
+}
+
+#if defined(__x86_64__)
+// libc names its restorer whatever it sets: so what is there is set again.
+static bool knows_libcs_return(int (*real)(int, const struct sigaction*, struct sigaction*),
+                               int signal) {
+  if (roost_handler_return_of_libc.load()) return true;
+  struct sigaction same;
+  os::KernelAction there{};
+  if (real(signal, nullptr, &same) != 0 || real(signal, &same, nullptr) != 0 ||
+      os::kernel_action(signal, nullptr, &there) != 0 || !there.restorer)
+    return false;
+  std::uintptr_t unknown = 0;
+  roost_handler_return_of_libc.compare_exchange_strong(unknown, there.restorer);
+  return true;
+}
+#endif
+
+int set_handler_once(int (*real)(int, const struct sigaction*, struct sigaction*), int signal,
+                     const struct sigaction& action, struct sigaction* before) {
+#if defined(__x86_64__)
+  constexpr unsigned long kNamesReturn = 0x04000000;  // SA_RESTORER
+  if (!knows_libcs_return(real, signal)) return real(signal, &action, before);
+  os::KernelAction wanted{reinterpret_cast<std::uintptr_t>(action.sa_handler),
+                          static_cast<unsigned long>(action.sa_flags) | kNamesReturn,
+                          reinterpret_cast<std::uintptr_t>(roost_handler_return), 0};
+  memcpy(&wanted.mask, &action.sa_mask, sizeof wanted.mask);
+  os::KernelAction found{};
+  if (os::kernel_action(signal, &wanted, &found) != 0) return real(signal, &action, before);
+  if (!before) return 0;
+  *before = {};
+  before->sa_handler = reinterpret_cast<sighandler_t>(found.handler);
+  before->sa_flags = static_cast<int>(found.flags);
+  memcpy(&before->sa_mask, &found.mask, sizeof found.mask);
+  return 0;
+#else
+  return real(signal, &action, before);
 #endif
 }
 

@@ -7,12 +7,19 @@
 // they are, and so do those of handlers that are set by system calls of the program's own.
 #pragma once
 
+#include <signal.h>
+
 #include <cstdint>
 
 namespace roost {
 
 // After the program has set a handler of the signal. Of what the kernel has, nothing else changes.
 void lead_handler_return(int signal);
+
+// libc's sigaction `real` for a handler with SA_RESETHAND: what the kernel has cannot be changed
+// afterwards, as the handler may have come meanwhile.
+int set_handler_once(int (*real)(int, const struct sigaction*, struct sigaction*), int signal,
+                     const struct sigaction& action, struct sigaction* before);
 
 // Where handlers return to: ours, and libc's where that has not been replaced; 0: none.
 struct HandlerReturns {

@@ -1,5 +1,6 @@
 // What the program does about signals: sigaction and the older calls, two signals of which Roost
 // uses itself (nudge.h, trap_signals.h).
+#include <errno.h>
 #include <signal.h>
 
 #include "preload/fault_handlers.h"
@@ -48,7 +49,8 @@ ROOST_EXPORT int sigaction(int signal, const struct sigaction* action,
 extern "C" __attribute__((visibility("default"), alias("sigaction"))) int __sigaction(
     int signal, const struct sigaction* action, struct sigaction* before) noexcept;
 
-// The older calls reach libc's sigaction past us. `flags` are those of the handler they set.
+// The older calls reach libc's sigaction past us. `flags` are those of the handler they set, who
+// stays.
 #define ROOST_SIGNAL_SETTER(name, flags)                                                    \
   ROOST_EXPORT sighandler_t name(int signal, sighandler_t handler) noexcept {               \
     static ROOST_LISTED constinit Real<sighandler_t(int, sighandler_t)> real_setter{#name}; \
@@ -64,10 +66,26 @@ extern "C" __attribute__((visibility("default"), alias("sigaction"))) int __siga
 ROOST_SIGNAL_SETTER(signal, SA_RESTART)
 ROOST_SIGNAL_SETTER(bsd_signal, SA_RESTART)
 ROOST_SIGNAL_SETTER(ssignal, SA_RESTART)
-ROOST_SIGNAL_SETTER(sysv_signal, SA_RESETHAND | SA_NODEFER)
-ROOST_SIGNAL_SETTER(__sysv_signal, SA_RESETHAND | SA_NODEFER)
 ROOST_SIGNAL_SETTER(sigset, 0)
 #undef ROOST_SIGNAL_SETTER
+
+// A handler for one time.
+ROOST_EXPORT sighandler_t sysv_signal(int signal, sighandler_t handler) noexcept {
+  constexpr int kInterrupt = 0x20000000;  // SA_INTERRUPT: without meaning, but asked for
+  constexpr int kFlags = SA_RESETHAND | SA_NODEFER | kInterrupt;
+  if (handler == SIG_ERR) {
+    errno = EINVAL;
+    return SIG_ERR;
+  }
+  nudges_give_up(signal);
+  if (owns_sigsys(signal) && handler != SIG_HOLD) return set_sigsys_handler(handler, kFlags);
+  struct sigaction wanted = {}, found = {};
+  wanted.sa_handler = handler;
+  wanted.sa_flags = kFlags;
+  return change_action(signal, &wanted, &found) == 0 ? found.sa_handler : SIG_ERR;
+}
+extern "C" __attribute__((visibility("default"), alias("sysv_signal"))) sighandler_t __sysv_signal(
+    int signal, sighandler_t handler) noexcept;
 
 ROOST_EXPORT int sigignore(int signal) noexcept {
   static ROOST_LISTED constinit Real<int(int)> real_setter{"sigignore"};

@@ -6,6 +6,7 @@
 
 #include "os/sys.h"
 #include "preload/fault_handlers.h"
+#include "preload/handler_return.h"
 #include "preload/in_handler.h"
 #include "preload/process.h"
 #include "preload/real.h"
@@ -115,6 +116,15 @@ bool install() {
   return real_sigaction(SIGSYS, &action, nullptr) == 0;
 }
 
+// libc's sigaction.
+int set_action(int signal, const struct sigaction* action, struct sigaction* old) {
+  bool once = action && is_function(action->sa_handler) && action->sa_flags & SA_RESETHAND;
+  // Not of signals that libc keeps for itself, and refuses.
+  if (!once || signal < 1 || (signal >= 32 && signal < SIGRTMIN))
+    return real_sigaction(signal, action, old);
+  return set_handler_once(real_sigaction.get(), signal, *action, old);
+}
+
 [[noreturn]] void die() {
   struct sigaction standard = {};
   real_sigaction(SIGSYS, &standard, nullptr);
@@ -216,7 +226,7 @@ void hide_blocked_sigsys() {
 }
 
 int program_sigaction(int signal, const struct sigaction* action, struct sigaction* old) {
-  if (!trap_configured() || signal < 1 || signal > 64) return real_sigaction(signal, action, old);
+  if (!trap_configured() || signal < 1 || signal > 64) return set_action(signal, action, old);
   if (owns(signal)) {
     KernelAction wanted{};
     if (action) {
@@ -239,7 +249,7 @@ int program_sigaction(int signal, const struct sigaction* action, struct sigacti
       copy = *action;
       set_word(copy.sa_mask, mask & ~hidden);
     }
-    return real_sigaction(signal, action ? &copy : nullptr, before);
+    return set_action(signal, action ? &copy : nullptr, before);
   };
   std::uint64_t hidden = hidden_in_masks();
   int result = set(hidden, old);
