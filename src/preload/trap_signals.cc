@@ -119,8 +119,8 @@ bool install() {
 // libc's sigaction.
 int set_action(int signal, const struct sigaction* action, struct sigaction* old) {
   bool once = action && is_function(action->sa_handler) && action->sa_flags & SA_RESETHAND;
-  // Not of signals that libc keeps for itself, and refuses.
-  if (!once || signal < 1 || (signal >= 32 && signal < SIGRTMIN))
+  constexpr int kCancels = 32, kSetsCredentials = 33;  // libc keeps them for itself, and refuses
+  if (!once || signal == kCancels || signal == kSetsCredentials)
     return real_sigaction(signal, action, old);
   return set_handler_once(real_sigaction.get(), signal, *action, old);
 }

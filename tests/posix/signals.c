@@ -96,6 +96,37 @@ CASE(a_directed_signal_reaches_its_thread) {
   EXPECT_EQ(n_handled(), 62);
 }
 
+CASE(a_handler_for_one_time_is_as_it_was_set) {
+  struct sigaction action = {
+      .sa_handler = note, .sa_flags = SA_RESETHAND, .sa_mask = only(SIGUSR2)};
+  struct sigaction found;
+  EXPECT(signal(SIGUSR1, SIG_DFL) != SIG_ERR);
+  for (int i = 0; i < 3; ++i) {
+    handled = 0;
+    EXPECT_EQ(sigaction(SIGUSR1, &action, &found), 0);
+    EXPECT(found.sa_handler == SIG_DFL);
+    EXPECT_EQ(sigaction(SIGUSR1, NULL, &found), 0);
+    EXPECT(found.sa_handler == note);
+    EXPECT(found.sa_flags & SA_RESETHAND);
+    EXPECT_EQ(sigismember(&found.sa_mask, SIGUSR2), 1);
+    EXPECT_EQ(sigismember(&found.sa_mask, SIGUSR1), 0);
+    EXPECT_EQ(raise(SIGUSR1), 0);
+    EXPECT_EQ(n_handled(), 1);
+  }
+  EXPECT(__sysv_signal(SIGUSR1, note) == SIG_DFL);
+  EXPECT(__sysv_signal(SIGUSR1, note) == note);
+  EXPECT_EQ(raise(SIGUSR1), 0);
+  EXPECT_EQ(n_handled(), 2);
+  EXPECT_EQ(sigaction(SIGUSR1, NULL, &found), 0);
+  EXPECT(found.sa_handler == SIG_DFL);
+  errno = 0;
+  EXPECT(__sysv_signal(SIGKILL, note) == SIG_ERR);
+  EXPECT_EQ(errno, EINVAL);
+  errno = 0;
+  EXPECT_EQ(sigaction(SIGKILL, &action, NULL), -1);
+  EXPECT_EQ(errno, EINVAL);
+}
+
 CASE(numbers_are_checked) {
   EXPECT_EQ(pthread_kill(pthread_self(), 0), 0);
   EXPECT_EQ(pthread_kill(pthread_self(), -1), EINVAL);
