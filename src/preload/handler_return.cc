@@ -20,8 +20,9 @@ namespace roost {
 void lead_handler_return(int signal) {
 #if defined(__x86_64__)
   amend_action(signal, [](os::KernelAction& action) {
-    // (set_handler_once)
-    if (!is_function(reinterpret_cast<sighandler_t>(action.handler)) || action.flags & SA_RESETHAND)
+    // One for a single time might come, and be set again: see set_handler_once().
+    if (!is_function(reinterpret_cast<sighandler_t>(action.handler)) || !action.restorer ||
+        action.flags & SA_RESETHAND)
       return;
     const auto ours = reinterpret_cast<std::uintptr_t>(roost_handler_return);
     std::uintptr_t libcs = 0;
