@@ -315,7 +315,7 @@ void run_tasks_at_first(Team& team, Member& master) {
 void lock_roots_before_fork() { roots_lock.acquire_before_fork(); }
 void unlock_roots_after_fork() { roots_lock.release_after_fork(); }
 void keep_own_root_after_fork() {
-  roots_lock.release_after_fork();
+  unlock_roots_after_fork();
   // Workers may have been looking into teams that had ended.
   spare_roots = nullptr;
   if (ult::here.carrier && ult::here.carrier->user)

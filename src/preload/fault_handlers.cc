@@ -5,8 +5,8 @@
 
 #include <cstdint>
 
-#include "preload/amend_action.h"
 #include "preload/in_handler.h"
+#include "preload/kernel_action.h"
 #include "preload/process.h"
 #include "preload/spin_site.h"
 
@@ -43,7 +43,7 @@ sighandler_t ours() {
 
 void lead(int signal) {
   amend_action(signal, [signal](os::KernelAction& action) {
-    auto handler = reinterpret_cast<sighandler_t>(action.handler);
+    sighandler_t handler = handler_in(action);
     if (!is_function(handler) || handler == ours()) return;
     handler_of(signal)->store(handler, std::memory_order_release);
     action.handler = reinterpret_cast<std::uintptr_t>(ours());

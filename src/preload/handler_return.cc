@@ -1,12 +1,10 @@
 // The restorer of the program's handlers.
 #include "preload/handler_return.h"
 
-#include <string.h>
-
 #include <atomic>
 
-#include "preload/amend_action.h"
 #include "preload/in_handler.h"
+#include "preload/kernel_action.h"
 
 extern "C" {
 // By preload/handler_return.S.
@@ -21,9 +19,7 @@ void lead_handler_return(int signal) {
 #if defined(__x86_64__)
   amend_action(signal, [](os::KernelAction& action) {
     // One for a single time might come, and be set again: see set_handler_once().
-    if (!is_function(reinterpret_cast<sighandler_t>(action.handler)) || !action.restorer ||
-        action.flags & SA_RESETHAND)
-      return;
+    if (!is_function(handler_in(action)) || !action.restorer || action.flags & SA_RESETHAND) return;
     const auto ours = reinterpret_cast<std::uintptr_t>(roost_handler_return);
     std::uintptr_t libcs = 0;
     if (action.restorer == ours ||
@@ -39,8 +35,7 @@ void lead_handler_return(int signal) {
 
 #if defined(__x86_64__)
 // libc names its restorer whatever it sets: so what is there is set again.
-static bool knows_libcs_return(int (*real)(int, const struct sigaction*, struct sigaction*),
-                               int signal) {
+static bool knows_libcs_return(LibcsSigaction* real, int signal) {
   if (roost_handler_return_of_libc.load()) return true;
   struct sigaction same;
   os::KernelAction there{};
@@ -53,22 +48,16 @@ static bool knows_libcs_return(int (*real)(int, const struct sigaction*, struct 
 }
 #endif
 
-int set_handler_once(int (*real)(int, const struct sigaction*, struct sigaction*), int signal,
-                     const struct sigaction& action, struct sigaction* before) {
+int set_handler_once(LibcsSigaction* real, int signal, const struct sigaction& action,
+                     struct sigaction* before) {
 #if defined(__x86_64__)
   constexpr unsigned long kNamesReturn = 0x04000000;  // SA_RESTORER
   if (!knows_libcs_return(real, signal)) return real(signal, &action, before);
-  os::KernelAction wanted{reinterpret_cast<std::uintptr_t>(action.sa_handler),
-                          static_cast<unsigned long>(action.sa_flags) | kNamesReturn,
-                          reinterpret_cast<std::uintptr_t>(roost_handler_return), 0};
-  memcpy(&wanted.mask, &action.sa_mask, sizeof wanted.mask);
-  os::KernelAction found{};
+  os::KernelAction wanted = in_kernel_form(action), found{};
+  wanted.flags |= kNamesReturn;
+  wanted.restorer = reinterpret_cast<std::uintptr_t>(roost_handler_return);
   if (os::kernel_action(signal, &wanted, &found) != 0) return real(signal, &action, before);
-  if (!before) return 0;
-  *before = {};
-  before->sa_handler = reinterpret_cast<sighandler_t>(found.handler);
-  before->sa_flags = static_cast<int>(found.flags);
-  memcpy(&before->sa_mask, &found.mask, sizeof found.mask);
+  if (before) *before = in_libc_form(found);
   return 0;
 #else
   return real(signal, &action, before);

@@ -18,8 +18,9 @@ void lead_handler_return(int signal);
 
 // libc's sigaction `real` for a handler with SA_RESETHAND: what the kernel has cannot be changed
 // afterwards, as the handler may have come meanwhile.
-int set_handler_once(int (*real)(int, const struct sigaction*, struct sigaction*), int signal,
-                     const struct sigaction& action, struct sigaction* before);
+using LibcsSigaction = int(int, const struct sigaction*, struct sigaction*);
+int set_handler_once(LibcsSigaction* real, int signal, const struct sigaction& action,
+                     struct sigaction* before);
 
 // Where handlers return to: ours, and libc's where that has not been replaced; 0: none.
 struct HandlerReturns {

@@ -1,5 +1,5 @@
-// A handler returns to a few instructions of libc's (or of whoever installed it) whose address the
-// kernel puts below the handler's frame: it is looked for on the stack.
+// A handler returns to a few instructions (of ours, of libc's, or of whoever installed it) whose
+// address the kernel puts below the handler's frame: it is looked for on the stack.
 #include "preload/in_handler.h"
 
 #include <algorithm>

@@ -8,6 +8,7 @@
 #include "preload/fault_handlers.h"
 #include "preload/handler_return.h"
 #include "preload/in_handler.h"
+#include "preload/kernel_action.h"
 #include "preload/process.h"
 #include "preload/real.h"
 #include "preload/stopped_threads.h"
@@ -23,8 +24,7 @@ constexpr std::uint64_t kSigsys = os::kTraps;
 using os::KernelAction;
 constexpr std::uintptr_t kDefault = 0, kIgnore = 1;
 
-ROOST_LISTED constinit Real<int(int, const struct sigaction*, struct sigaction*)> real_sigaction{
-    "sigaction"};
+ROOST_LISTED constinit Real<LibcsSigaction> real_sigaction{"sigaction"};
 ROOST_LISTED constinit Real<int(int, const sigset_t*, sigset_t*)> real_pthread_sigmask{
     "pthread_sigmask"};
 ROOST_LISTED constinit Real<int(sigset_t*)> real_sigpending{"sigpending"};
@@ -50,9 +50,6 @@ std::uint64_t word_of(const sigset_t& set) {
 }
 void set_word(sigset_t& set, std::uint64_t word) { memcpy(&set, &word, sizeof word); }
 
-sighandler_t handler_in(const KernelAction& action) {
-  return reinterpret_cast<sighandler_t>(action.handler);
-}
 std::uintptr_t word_of(sighandler_t handler) { return reinterpret_cast<std::uintptr_t>(handler); }
 
 KernelAction exchange_view(const KernelAction* action) {
@@ -228,17 +225,9 @@ void hide_blocked_sigsys() {
 int program_sigaction(int signal, const struct sigaction* action, struct sigaction* old) {
   if (!trap_configured() || signal < 1 || signal > 64) return set_action(signal, action, old);
   if (owns(signal)) {
-    KernelAction wanted{};
-    if (action) {
-      wanted = {reinterpret_cast<std::uintptr_t>(action->sa_handler),
-                static_cast<unsigned long>(action->sa_flags), 0, word_of(action->sa_mask)};
-    }
+    KernelAction wanted = action ? in_kernel_form(*action) : KernelAction{};
     KernelAction before = exchange_view(action ? &wanted : nullptr);
-    if (!old) return 0;
-    *old = {};
-    old->sa_handler = handler_in(before);
-    old->sa_flags = static_cast<int>(before.flags);
-    set_word(old->sa_mask, before.mask);
+    if (old) *old = in_libc_form(before);
     return 0;
   }
   std::uint64_t mask = action ? word_of(action->sa_mask) : 0;

@@ -40,13 +40,32 @@ static void wait_for_a_thread(void) {
   EXPECT_EQ(pthread_join(thread, NULL), 0);
 }
 
-static void both_go_on_from(void (*wait)(void), void (*with)(void)) {
+// The alarm is not this thread's.
+static pthread_t start_partner(void* (*body)(void*)) {
+  pthread_t thread;
+  sigset_t alarm_alone;
+  sigemptyset(&alarm_alone);
+  sigaddset(&alarm_alone, SIGALRM);
+  EXPECT_EQ(pthread_sigmask(SIG_BLOCK, &alarm_alone, NULL), 0);
+  EXPECT_EQ(pthread_create(&thread, NULL, body, NULL), 0);
+  EXPECT_EQ(pthread_sigmask(SIG_UNBLOCK, &alarm_alone, NULL), 0);
+  return thread;
+}
+
+static void fork_at_alarms(void) {
   struct sigaction action = {.sa_handler = fork_and_go_on, .sa_flags = SA_RESTART};
-  struct itimerval soon = {{0, 0}, {0, 20000}};
+  EXPECT_EQ(sigaction(SIGALRM, &action, NULL), 0);
+}
+static void alarm_after(int microseconds) {
+  struct itimerval timer = {{0, 0}, {0, microseconds}};
+  EXPECT_EQ(setitimer(ITIMER_REAL, &timer, NULL), 0);
+}
+
+static void both_go_on_from(void (*wait)(void), void (*with)(void)) {
   make_happen = with;
   happened = 0;
-  EXPECT_EQ(sigaction(SIGALRM, &action, NULL), 0);
-  EXPECT_EQ(setitimer(ITIMER_REAL, &soon, NULL), 0);
+  fork_at_alarms();
+  alarm_after(20000);
   wait();
   EXPECT(happened);
   wait_for_a_thread();
@@ -99,19 +118,12 @@ static void* post_after_child(void* unused) {
   return unused;
 }
 CASE(of_which_the_child_is_the_first_to_go_on) {
-  pthread_t thread;
-  struct sigaction action = {.sa_handler = fork_and_go_on, .sa_flags = SA_RESTART};
-  sigset_t alarm_alone;
-  sigemptyset(&alarm_alone);
-  sigaddset(&alarm_alone, SIGALRM);
   make_happen = post_in_child;
   happened = 0;
   EXPECT_EQ(sem_init(&semaphore, 0, 0), 0);
-  EXPECT_EQ(pthread_sigmask(SIG_BLOCK, &alarm_alone, NULL), 0);
-  EXPECT_EQ(pthread_create(&thread, NULL, post_after_child, NULL), 0);
-  EXPECT_EQ(pthread_sigmask(SIG_UNBLOCK, &alarm_alone, NULL), 0);
-  EXPECT_EQ(sigaction(SIGALRM, &action, NULL), 0);
-  EXPECT_EQ(setitimer(ITIMER_REAL, &(struct itimerval){{0, 0}, {0, 20000}}, NULL), 0);
+  pthread_t thread = start_partner(post_after_child);
+  fork_at_alarms();
+  alarm_after(20000);
   wait_for_semaphore();
   if (child == 0) {
     wait_for_a_thread();
@@ -135,21 +147,13 @@ static void* be_partner(void* unused) {
 }
 CASE(of_a_thread_that_wakes_another) {
   enum { kForks = 60 };
-  pthread_t thread;
-  struct sigaction action = {.sa_handler = fork_and_go_on, .sa_flags = SA_RESTART};
-  sigset_t alarm_alone;
-  sigemptyset(&alarm_alone);
-  sigaddset(&alarm_alone, SIGALRM);
   make_happen = post_for_partner;
   for (int i = 0; i < 2; ++i) EXPECT_EQ(sem_init(&partners[i], 0, 0), 0);
-  EXPECT_EQ(pthread_sigmask(SIG_BLOCK, &alarm_alone, NULL), 0);
-  EXPECT_EQ(pthread_create(&thread, NULL, be_partner, NULL), 0);
-  EXPECT_EQ(pthread_sigmask(SIG_UNBLOCK, &alarm_alone, NULL), 0);
-  EXPECT_EQ(sigaction(SIGALRM, &action, NULL), 0);
+  pthread_t thread = start_partner(be_partner);
+  fork_at_alarms();
   for (int i = 0; i < kForks; ++i) {
     happened = 0;
-    EXPECT_EQ(setitimer(ITIMER_REAL, &(struct itimerval){{0, 0}, {0, 100 + i * 37 % 400}}, NULL),
-              0);
+    alarm_after(100 + i * 37 % 400);
     while (!happened) {
       EXPECT_EQ(sem_post(&partners[0]), 0);
       EXPECT_EQ(sem_wait(&partners[1]), 0);
