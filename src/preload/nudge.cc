@@ -111,8 +111,9 @@ bool yields_by_pause(Waiting& waiting) {
   return true;
 }
 
-// Whether the interrupted thread waits; its loop may be rewritten then.
-bool find_wait(ucontext_t& context, Waiting& waiting) {
+// Whether the interrupted thread waits; its loop may be rewritten then. `again` if it has waited
+// since: where that is over, it is on its way to its next spin at most.
+bool find_wait(ucontext_t& context, Waiting& waiting, bool again) {
   spin::Registers registers = spin::registers_of(context);
   spin::CodeWindow code;
   waiting = {{}, kMemoryPatience, 0};
@@ -121,7 +122,8 @@ bool find_wait(ucontext_t& context, Waiting& waiting) {
   if (!in_light_runtime(registers.instruction_pointer))
     waiting.proof = prove_wait(registers, code, read_carefully, kMaxSteps);
   bool is_short = waiting.proof.waits;
-  if (!is_short && !find_long_wait(context, registers, waiting) && !yields_by_pause(waiting))
+  if (!is_short && !find_long_wait(context, registers, waiting) &&
+      (again || !yields_by_pause(waiting)))
     return false;
   runtime_segment().header->waits_found.fetch_add(1, std::memory_order_relaxed);
   if (is_short && mode == SpinMode::rewrite) rewrite_wait_loop(waiting.proof, code);
@@ -141,8 +143,8 @@ void on_nudge(int, siginfo_t*, void* data) {
   // else spin beside the others for good.
   if (!can_park()) return;
   Waiting waiting;
-  bool waits = false;
-  auto look = [&] { waits = find_wait(context, waiting); };
+  bool waits = false, again = false;
+  auto look = [&] { waits = find_wait(context, waiting, again); };
   if (!on_own_stack(look) || !waits) return;
   if (is_light() || stops_threads.load(std::memory_order_relaxed))
     return return_into_yield(context);
@@ -156,6 +158,7 @@ void on_nudge(int, siginfo_t*, void* data) {
     yield_after(waiting.proof);
     if (os::now() - begin >= waiting.patience || !runtime_ledger().any_queued()) return;
     block_all_signals();
+    again = true;
     if (!can_park() || !on_own_stack(look) || !waits) return set_signal_mask_of(context);
   }
 }

@@ -305,6 +305,17 @@ bool any_left() {
   return false;
 }
 
+// Whether the pause is of a loop of which each round yields.
+bool yields_in_its_loop(std::uint64_t pause) {
+  for (unsigned i = 0; i < n_sites.load(std::memory_order_acquire); ++i) {
+    const Site& site = sites[i];
+    if (site.active.load(std::memory_order_relaxed) && !site.is_pause && site.target != 0 &&
+        site.target <= pause && pause < site.branch)
+      return true;
+  }
+  return false;
+}
+
 // Who comes to the head does not wait, mostly.
 void leave(Site& site) {
   Nanoseconds before = site.left_for.load(std::memory_order_relaxed);
@@ -466,6 +477,7 @@ bool rewrite_wait_loop(const spin::WaitProof& proof, const spin::CodeWindow& cod
 }
 
 bool rewrite_pause(std::uint64_t pause, const spin::CodeWindow& code) {
+  if (yields_in_its_loop(pause)) return false;
   spin::Instruction instruction;
   std::uint64_t offset = pause - code.address;
   if (offset >= code.size || !decode(code.bytes + offset, code.size - offset, instruction))
