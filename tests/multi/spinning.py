@@ -236,10 +236,10 @@ def test_pools_that_look_for_work_by_chance_pause_by_pause(world: World, how: st
     """No proof follows them: their pause becomes a jump to the stub."""
     cores, *pause = how.split()
     instance = world.roost.new_instance("searching")
-    outcome = world.run(world.program("search_work", 6, 200, *pause), instance, "--cores", cores,
+    outcome = world.run(world.program("search_work", 6, 1000, *pause), instance, "--cores", cores,
                         "--stats")
     require_success(outcome, "search_work")
-    require(outcome.stdout == b"3200 pieces\n", f"it printed {outcome.stdout!r}")
+    require(outcome.stdout == b"16000 pieces\n", f"it printed {outcome.stdout!r}")
     if platform.machine() == "x86_64":
         require(loops_rewritten(outcome.stderr) > 0, "no loop was rewritten")
     world.require_gone(instance)
