@@ -15,7 +15,7 @@ constexpr unsigned kCalmTicks = 4;              // so many in a row have a longe
 constexpr unsigned kMostDoubled = 2;            // twice as long each time, at most so often
 constexpr Nanoseconds kSoon = 250'000;          // after a request, seldom the last one,
 constexpr unsigned kSoonTicks = 8;              // so often
-constexpr unsigned kQuietTicks = 50;            // without light strands before it sleeps
+constexpr Nanoseconds kQuiet = 100'000'000;     // without light strands before it sleeps
 constexpr Nanoseconds kSuspicious = 1'000'000;  // CPU time a strand has used at a stretch: asked
 constexpr Nanoseconds kHopeless = 8'000'000;    // and where asking has not helped,
 constexpr Nanoseconds kComputes = 256'000'000;  // and where it is known to compute
@@ -206,7 +206,9 @@ Found look() {
       it.still_since = now;
     }
     Nanoseconds spent = used - it.used;
-    bool is_still_there = it.at != now;
+    // Who is READY has no core to go on with.
+    bool is_still_there =
+        it.at != now && !host::is_ready(carrier.thread.load(std::memory_order_relaxed));
     bool keeps = keeps_others(carrier, *inside);
     found.waiting |= is_still_there && keeps;
     if (!host::with_roost() && keeps && ask(carrier, *inside, it, spent, now)) {
@@ -257,20 +259,21 @@ void* watch_main(void*) {
   host::leave_scheduling();
   interrupts_start();
   unsigned soon = 0, calm = 0;
-  for (unsigned quiet = 0;;) {
+  for (Nanoseconds quiet = 0;;) {
     timespec tick{0, static_cast<long>(soon ? kSoon : tick_after(calm))};
     nanosleep(&tick, nullptr);
     Found found = look();
     soon = found.asked ? kSoonTicks : soon ? soon - 1 : 0;
-    calm = found.any && !found.asked && !found.waiting ? calm + 1 : 0;
-    quiet = found.any ? 0 : quiet + 1;
-    if (quiet < kQuietTicks) continue;
+    calm = found.asked || found.waiting ? 0 : calm + 1;
+    quiet = found.any ? 0 : quiet + tick.tv_nsec;
+    if (quiet < kQuiet) continue;
     // [watch-1] A batch opened after this wakes it; one opened before is seen by this look.
     state.store(State::asleep, std::memory_order_seq_cst);
     if (look().any) state.store(State::awake, std::memory_order_relaxed);
     while (state.load(std::memory_order_acquire) == State::asleep)
       kernel::futex_wait(&state, static_cast<std::uint32_t>(State::asleep));
     quiet = 0;
+    calm = 0;
   }
 }
 
