@@ -20,6 +20,9 @@ PROGRAMS = Path(__file__).resolve().parent.parent / "programs"
 
 TORCH_PROCESSES = (2, 4, 8)
 TORCH_THREADS = (2, 4, 8, 28)
+# On all sides: by chance, process by process, glibc else gives the top of the heap back after each
+# request, and a server takes a thousand page faults for the next, or none.
+SETTLED_HEAP = {"MALLOC_TRIM_THRESHOLD_": "1000000000", "MALLOC_MMAP_THRESHOLD_": "1000000000"}
 # Of PyPI, which Debian has not or older; programs/frameworks.py has a job for each.
 FRAMEWORKS = ("onnxruntime", "xgboost", "lightgbm", "faiss", "jax", "duckdb", "polars", "opencv",
               "numba")
@@ -108,8 +111,8 @@ def _torch_case(place: Place, processes: int, threads: int) -> Case:
                                "--models", str(models), python=torch_python()))
 
     cores = min(machine.cores(), processes)
-    width = {"OMP_NUM_THREADS": str(threads)}
-    one = {"OMP_NUM_THREADS": "1"}
+    width = SETTLED_HEAP | {"OMP_NUM_THREADS": str(threads)}
+    one = SETTLED_HEAP | {"OMP_NUM_THREADS": "1"}
     same = servers(processes)
     each = processes // cores
     bound = [Variant(BOUND, servers(cores, clients=each, models=each), one)] if each > 1 else []
