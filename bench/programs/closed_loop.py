@@ -1,13 +1,18 @@
 #!/usr/bin/env python3
 """Runs N copies of a server that is its own load, all from the same moment on, and sums them up.
 
-closed_loop.py N SECONDS -- CMD...   prints requests a second and latencies as one JSON line.
+closed_loop.py N SECONDS [--turns MS] -- CMD...   prints requests a second and latencies as one JSON
+line. With turns each copy keeps to one core, and has it for so long at a time while the others of
+that core are stopped: what taking turns costs, whoever schedules.
 
 A copy prints `ready`, reads the time to begin (time.monotonic, in s), serves for SECONDS, and prints
 JSON with the `latencies` of all requests that ended in time, in s, and a `checksum`.
 """
 
+import argparse
 import json
+import os
+import signal
 import subprocess
 import sys
 import time
@@ -16,10 +21,16 @@ HEAD_START = 0.2  # seconds from the last `ready` to the common begin
 
 
 def main():
-    if len(sys.argv) < 5 or sys.argv[3] != "--":
-        sys.exit("closed_loop.py: usage: closed_loop.py N SECONDS -- CMD...")
-    copies, seconds = int(sys.argv[1]), float(sys.argv[2])
-    command = [*sys.argv[4:], "--seconds", str(seconds)]
+    options = argparse.ArgumentParser(prog="closed_loop.py", description=__doc__.splitlines()[0])
+    options.add_argument("copies", type=int, metavar="N")
+    options.add_argument("seconds", type=float, metavar="SECONDS")
+    options.add_argument("--turns", type=float, metavar="MS", help="of each copy, on a core of its own")
+    own, command = split_at_dashes(sys.argv[1:])
+    options = options.parse_args(own)
+    if not command:
+        sys.exit("closed_loop.py: no server is named: closed_loop.py N SECONDS -- CMD...")
+    copies, seconds = options.copies, options.seconds
+    command = [*command, "--seconds", str(seconds)]
     servers = [subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
                for _ in range(copies)]
     for server in servers:
@@ -29,6 +40,8 @@ def main():
     for server in servers:
         server.stdin.write(f"{begin}\n")
         server.stdin.flush()
+    if options.turns:
+        take_turns(servers, options.turns / 1000, begin, begin + seconds)
     reports = []
     for server in servers:
         output = server.communicate()[0]
@@ -52,6 +65,36 @@ def main():
         # Requests of the copy served least, of those of the copy served most.
         "least_of_most": round(min(served) / max(served), 3),
     }))
+
+
+def split_at_dashes(words):
+    """Those before the first `--`, and those after it."""
+    at = words.index("--") if "--" in words else len(words)
+    return words[:at], words[at + 1:]
+
+
+def take_turns(servers, turn, begin, end):
+    """Of `turn` s each, from `begin` to `end`; all may run then."""
+    cores = sorted(os.sched_getaffinity(0))
+    for number, server in enumerate(servers):
+        for thread in os.listdir(f"/proc/{server.pid}/task"):
+            os.sched_setaffinity(int(thread), {cores[number % len(cores)]})
+    time.sleep(max(0.0, begin - time.monotonic()))
+    groups = [servers[first:first + len(cores)] for first in range(0, len(servers), len(cores))]
+    send(signal.SIGSTOP, servers)
+    number = 0
+    while time.monotonic() < end:
+        group = groups[number % len(groups)]
+        send(signal.SIGCONT, group)
+        time.sleep(turn)
+        send(signal.SIGSTOP, group)
+        number += 1
+    send(signal.SIGCONT, servers)
+
+
+def send(number, servers):
+    for server in servers:
+        server.send_signal(number)
 
 
 def percentile(ordered, percent):

@@ -14,8 +14,6 @@ def main():
     options = parser(__doc__)
     options.add_argument("--clients", type=int, default=1, metavar="N",
                          help="clients with a request under way each, first come, first served")
-    options.add_argument("--models", type=int, default=1, metavar="N",
-                         help="models with weights of their own, for the clients in turn")
     options.add_argument("--layers", type=int, default=2)
     options.add_argument("--width", type=int, default=256, help="of the model (default 256)")
     options = options.parse_args()
@@ -26,16 +24,10 @@ def main():
 
     torch.manual_seed(1)
     layer = torch.nn.TransformerEncoderLayer(options.width, 4, 4 * options.width, batch_first=True)
-    models = [torch.nn.TransformerEncoder(layer, options.layers).eval()
-              for _ in range(options.models)]
-    batches = [torch.randn(8, 64, options.width) for _ in models]
-
-    def request(number):
-        turn = number % options.models
-        return models[turn](batches[turn])
-
+    model = torch.nn.TransformerEncoder(layer, options.layers).eval()
+    batch = torch.randn(8, 64, options.width)
     with torch.inference_mode():
-        serve("torch_inference", request, options.seconds, warm_up=3 * options.models,
+        serve("torch_inference", lambda _: model(batch), options.seconds, warm_up=3,
               clients=options.clients, checksum=lambda answer: answer.abs().sum(),
               threads=torch.get_num_threads())
 

@@ -20,6 +20,7 @@ PROGRAMS = Path(__file__).resolve().parent.parent / "programs"
 
 TORCH_PROCESSES = (2, 4, 8)
 TORCH_THREADS = (2, 4, 8, 28)
+QUANTUM_MS = "20"  # of `roost run` by default
 # On all sides: by chance, process by process, glibc else gives the top of the heap back after each
 # request, and a server takes a thousand page faults for the next, or none.
 SETTLED_HEAP = {"MALLOC_TRIM_THRESHOLD_": "1000000000", "MALLOC_MMAP_THRESHOLD_": "1000000000"}
@@ -102,20 +103,21 @@ def _torch(place: Place) -> list[Case]:
 def _torch_case(place: Place, processes: int, threads: int) -> Case:
     """Servers with one client each. The ideal has the same clients, and a server a core.
 
-    The ideal's servers have one model each, whose weights stay in its core's cache. The bound's
-    have as many as there are servers otherwise: what the scheduler cannot help.
+    The bound has as many servers of one thread, which are stopped and continued in turns as long
+    as Roost's quantum: what they cost in caches, whoever schedules.
     """
-    def servers(copies: int, *prefix: str, clients: int = 1, models: int = 1) -> tuple[str, ...]:
-        return script("closed_loop.py", str(copies), _seconds(place), "--", *prefix,
+    def servers(copies: int, *prefix: str, clients: int = 1,
+                turns: tuple[str, ...] = ()) -> tuple[str, ...]:
+        return script("closed_loop.py", str(copies), _seconds(place), *turns, "--", *prefix,
                        *script("torch_inference.py", "--clients", str(clients),
-                               "--models", str(models), python=torch_python()))
+                               python=torch_python()))
 
     cores = min(machine.cores(), processes)
     width = SETTLED_HEAP | {"OMP_NUM_THREADS": str(threads)}
     one = SETTLED_HEAP | {"OMP_NUM_THREADS": "1"}
     same = servers(processes)
     each = processes // cores
-    bound = [Variant(BOUND, servers(cores, clients=each, models=each), one)] if each > 1 else []
+    bound = [Variant(BOUND, servers(processes, turns=("--turns", QUANTUM_MS)), one)] if each > 1 else []
     return Case(f"torch/{processes}x{threads}", "requests/s", (
         Variant(IDEAL, servers(cores, clients=each), one),
         *bound,
