@@ -126,29 +126,34 @@ bool is_still_there(const ucontext_t& interrupted) {
          reinterpret_cast<std::uintptr_t>(&interrupted) - here < kFrames;
 }
 
-// With all signals blocked, and on an alternate stack, where there is one: the strand's stack
-// pointer may lie in data with which it computes (preload/signal_stack.h). If it waits, it is on a
-// stack, and goes on by the detour; but not if that is the alternate one: the next signal, in a
-// sibling, would begin there, too.
-void on_interrupt(int, siginfo_t*, void* context) {
-  Carrier* own = here.carrier;
-  if (!own) return;
-  own->interrupted = true;
+// Asks whether it waits. Then it is on a stack, and goes on by the detour.
+[[gnu::noinline]] void ask_interrupted(Carrier& own, ucontext_t& interrupted) {
   spin::FaultsPass::clean_up(call_kernel);
-  auto& interrupted = *static_cast<ucontext_t*>(context);
   if (!is_still_there(interrupted)) return;
   spin::Registers registers = spin::registers_of(interrupted);
   bool is_ours = is_own_code(registers.instruction_pointer);
-  if (spin::on_alternate_stack(interrupted) || (!is_ours && !may_switch(*own))) return;
-  bool found = waits(*own, interrupted, registers);
+  if (!is_ours && !may_switch(own)) return;
+  bool found = waits(own, interrupted, registers);
   spin::set_registers(interrupted, registers);
-  if (!found || !may_switch(*own)) return;
+  if (!found || !may_switch(own)) return;
   // The next time each member gets a thread of its own.
-  own->current->inside->blocks.store(true, std::memory_order_relaxed);
+  own.current->inside->blocks.store(true, std::memory_order_relaxed);
   if (!spin::can_save_registers()) return;
   introduce_below(static_cast<std::uintptr_t>(interrupted.uc_mcontext.gregs[REG_RSP]),
                   spin::kRedZone);
   spin::go_on_by(&roost_ult_interrupted, interrupted);
+}
+
+// With all signals blocked, and on an alternate stack, where there is one: the strand's stack
+// pointer may lie in data with which it computes (preload/signal_stack.h). Who is interrupted in a
+// handler on that stack is left alone: the next signal, in a sibling, would begin there, too. And
+// hardly any of it may be left: no frame of this one is large.
+void on_interrupt(int, siginfo_t*, void* context) {
+  Carrier* own = here.carrier;
+  if (!own) return;
+  own->interrupted = true;
+  auto& interrupted = *static_cast<ucontext_t*>(context);
+  if (!spin::on_alternate_stack(interrupted)) ask_interrupted(*own, interrupted);
 }
 
 bool is_ours() {

@@ -3,7 +3,8 @@
 //
 // Members that take turns by spinning come to run on threads that have an alternate signal stack of
 // the program's, be it a small one, as Python's faulthandler and Rust give. One that spins in a
-// handler on that stack is left alone: a sibling's signal would begin where its handler is.
+// handler on that stack is left alone: a sibling's signal would begin where its handler is. And
+// what lies below a small one, most of which is in use, is not written to.
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -12,11 +13,32 @@
 
 #include "expect.h"
 
-enum { MEMBERS = 8, ROUNDS = 4, SMALL = 8192, LARGE = 65536 };
+enum {
+  MEMBERS = 8,
+  ROUNDS = 4,
+  SMALL = 8192,
+  LARGE = 65536,
+  BELOW = 2048,
+  STACKS = 64,
+  MARK = 0x5a
+};
+
+static unsigned char* below[STACKS];
+static int stacks;
 
 static void give_stack(int bytes) {
-  stack_t stack = {.ss_sp = malloc(bytes), .ss_size = bytes};
+  unsigned char* all = malloc(BELOW + bytes);
+  memset(all, MARK, BELOW);
+  below[__atomic_fetch_add(&stacks, 1, __ATOMIC_SEQ_CST)] = all;
+  stack_t stack = {.ss_sp = all + BELOW, .ss_size = bytes};
   EXPECT_EQ(sigaltstack(&stack, NULL), 0);
+}
+
+static int count_overflows(void) {
+  int count = 0;
+  for (int i = 0; i < stacks; ++i)
+    for (int k = 0; k < BELOW; ++k) count += below[i][k] != MARK;
+  return count;
 }
 
 static volatile int turn;
@@ -80,5 +102,6 @@ int main(void) {
     wait_in_handlers(SMALL);
     wait_in_handlers(LARGE);
   }
+  EXPECT_EQ(count_overflows(), 0);
   return verdict();
 }
