@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Runs N copies of a server that is its own load, all from the same moment on, and sums them up.
 
-closed_loop.py N SECONDS [--turns MS] -- CMD...   prints requests a second and latencies as one JSON
-line. With turns each copy keeps to one core, and has it for so long at a time while the others of
-that core are stopped: what taking turns costs, whoever schedules.
+closed_loop.py N SECONDS [--turns MS] -- CMD...   prints requests a second and latencies as one
+JSON line. With turns each copy keeps to one core, and has it for so long at a time while the others
+of that core are stopped: what taking turns costs, whoever schedules.
 
 A copy prints `ready`, reads the time to begin (time.monotonic, in s), serves for SECONDS, and prints
 JSON with the `latencies` of all requests that ended in time, in s, and a `checksum`.
@@ -21,14 +21,19 @@ HEAD_START = 0.2  # seconds from the last `ready` to the common begin
 
 
 def main():
-    options = argparse.ArgumentParser(prog="closed_loop.py", description=__doc__.splitlines()[0])
-    options.add_argument("copies", type=int, metavar="N")
-    options.add_argument("seconds", type=float, metavar="SECONDS")
-    options.add_argument("--turns", type=float, metavar="MS", help="of each copy, on a core of its own")
+    parser = argparse.ArgumentParser(prog="closed_loop.py", description=__doc__.splitlines()[0],
+                                     usage="closed_loop.py N SECONDS [--turns MS] -- CMD...")
+    parser.add_argument("copies", type=int, metavar="N")
+    parser.add_argument("seconds", type=float, metavar="SECONDS")
+    parser.add_argument("--turns", type=float, metavar="MS",
+                        help="how long a copy has its core while the others there are stopped")
     own, command = split_at_dashes(sys.argv[1:])
-    options = options.parse_args(own)
+    options = parser.parse_args(own)
     if not command:
-        sys.exit("closed_loop.py: no server is named: closed_loop.py N SECONDS -- CMD...")
+        parser.error("no server is named")
+    given = [options.copies, options.seconds, 1 if options.turns is None else options.turns]
+    if min(given) <= 0:
+        parser.error("N, SECONDS and MS are more than 0")
     copies, seconds = options.copies, options.seconds
     command = [*command, "--seconds", str(seconds)]
     servers = [subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)

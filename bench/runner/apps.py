@@ -117,7 +117,8 @@ def _torch_case(place: Place, processes: int, threads: int) -> Case:
     one = SETTLED_HEAP | {"OMP_NUM_THREADS": "1"}
     same = servers(processes)
     each = processes // cores
-    bound = [Variant(BOUND, servers(processes, turns=("--turns", QUANTUM_MS)), one)] if each > 1 else []
+    in_turns = servers(processes, turns=("--turns", QUANTUM_MS))
+    bound = [Variant(BOUND, in_turns, one)] if each > 1 else []
     return Case(f"torch/{processes}x{threads}", "requests/s", (
         Variant(IDEAL, servers(cores, clients=each), one),
         *bound,
