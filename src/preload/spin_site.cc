@@ -305,7 +305,7 @@ bool any_left() {
   return false;
 }
 
-// Whether the pause is of a loop of which each round yields.
+// Whether the pause is of a loop of which each round yields. (A shortened wait has no target.)
 bool yields_in_its_loop(std::uint64_t pause) {
   for (unsigned i = 0; i < n_sites.load(std::memory_order_acquire); ++i) {
     const Site& site = sites[i];

@@ -87,12 +87,16 @@ const Batch* outermost_with_open_calls(const Batch* open) {
   return found;
 }
 
+// Under Roost: has no core to go on with.
+bool is_ready(const Carrier& carrier) {
+  return host::is_ready(carrier.thread.load(std::memory_order_relaxed));
+}
+
 // In a call that does not let siblings run. Seen at several looks: to the kernel, who waits for a
 // core sleeps as well, and so does one that has just been granted it.
 bool sleeps_long(const Carrier& carrier, Seen& it, Nanoseconds now) {
   if (now - it.at < kAsleep / 2) return false;
-  bool asleep = !host::is_ready(carrier.thread.load(std::memory_order_relaxed)) &&
-                kernel::is_asleep(tid_of(carrier));
+  bool asleep = !is_ready(carrier) && kernel::is_asleep(tid_of(carrier));
   it.asleep_looks = asleep ? it.asleep_looks + 1 : 0;
   it.slept_here |= carrier.sleeper.word.is_set();
   return it.asleep_looks >= kAsleepLooks && now - it.at >= kAsleep;
@@ -206,9 +210,7 @@ Found look() {
       it.still_since = now;
     }
     Nanoseconds spent = used - it.used;
-    // Who is READY has no core to go on with.
-    bool is_still_there =
-        it.at != now && !host::is_ready(carrier.thread.load(std::memory_order_relaxed));
+    bool is_still_there = it.at != now && !is_ready(carrier);
     bool keeps = keeps_others(carrier, *inside);
     found.waiting |= is_still_there && keeps;
     if (!host::with_roost() && keeps && ask(carrier, *inside, it, spent, now)) {
