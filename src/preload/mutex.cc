@@ -7,6 +7,8 @@
 // Uncontended cost over glibc: a call through a pointer, and one load at unlock.
 #include "preload/mutex.h"
 
+#include <sys/single_threaded.h>
+
 #include "preload/blas.h"
 #include "preload/light_owner.h"
 #include "preload/wait.h"
@@ -53,6 +55,13 @@ bool held_by_sibling(const pthread_mutex_t* mutex) {
   return knows_owner(mutex) && held_by_this_thread(mutex) && !owned_by_this_light_thread(mutex);
 }
 
+// While the process has one thread libc locks and unlocks without an atomic instruction; its
+// trylock has one always.
+bool free_to_the_only_thread(const pthread_mutex_t* mutex) {
+  return __libc_single_threaded && kind(mutex) == PTHREAD_MUTEX_NORMAL &&
+         __atomic_load_n(&mutex->__data.__lock, __ATOMIC_RELAXED) == 0;
+}
+
 // Who has kept a waiter from the mutex time and again queues behind it, once; not who holds it: the
 // waiter waits for that one. The thread may hold it by a light thread that waited here.
 bool gives_way(const pthread_mutex_t* mutex) {
@@ -77,6 +86,14 @@ bool spin_while_held(const pthread_mutex_t* mutex) {
 bool would_deadlock(const pthread_mutex_t* mutex) {
   return (kind(mutex) & kTypeMask) == kErrorCheck && held_by_this_thread(mutex) &&
          !(has_light_siblings() && held_by_sibling(mutex));
+}
+
+// [lot-1] between the unlock and the look for waiters; on x86-64 libc's locked exchange is a full
+// fence, and without that it has no other thread to wait for it.
+void wake_fence() {
+#if !defined(__x86_64__)
+  RealWorld::fence();
+#endif
 }
 
 int lock_in_libc(pthread_mutex_t* mutex, const Deadline* deadline) {
@@ -135,6 +152,37 @@ void wake_next(const void* mutex, std::uint32_t) {
   });
 }
 
+// Apart from mutex_lock() and mutex_unlock(), so that these save no registers.
+[[gnu::noinline]] int lock_among_threads(pthread_mutex_t* mutex) {
+  if (__builtin_expect(lost(mutex), 0)) return real::pthread_mutex_lock(mutex);
+  int result = __builtin_expect(gives_way(mutex), 0) ? EBUSY : mutex_trylock(mutex);
+  if (__builtin_expect(result != EBUSY, 1)) return result;
+  if (kind(mutex) & kLibcWaits || inside_roost()) return lock_in_libc(mutex, nullptr);
+  return lock_contended(mutex, nullptr);
+}
+
+// After the caller has unlocked it. Returns 0.
+[[gnu::noinline]] int wake_after_unlock(const pthread_mutex_t* mutex) {
+  if (inside_roost()) {
+    defer_wake(wake_next, mutex, 1);
+  } else {
+    wake_next(mutex, 1);
+  }
+  return 0;
+}
+
+[[gnu::noinline]] int unlock_owned(pthread_mutex_t* mutex) {
+  // The holder of a recursive one has locked it more often: nothing for waiters yet. Looked at
+  // before: the mutex may be gone after.
+  bool stays_held = mutex->__data.__count > 1 && held_by_this_thread(mutex);
+  int result = real::pthread_mutex_unlock(mutex);
+  if (result != 0) return result;
+  note_owned(mutex, -1);
+  if (stays_held) return 0;
+  wake_fence();
+  return lot.may_have_waiters(mutex) ? wake_after_unlock(mutex) : 0;
+}
+
 }  // namespace
 
 int mutex_timedlock(pthread_mutex_t* mutex, clockid_t clock, const timespec* at) {
@@ -156,31 +204,16 @@ int mutex_trylock(pthread_mutex_t* mutex) {
 }
 
 int mutex_lock(pthread_mutex_t* mutex) {
-  if (__builtin_expect(lost(mutex), 0)) return real::pthread_mutex_lock(mutex);
-  int result = __builtin_expect(gives_way(mutex), 0) ? EBUSY : mutex_trylock(mutex);
-  if (__builtin_expect(result != EBUSY, 1)) return result;
-  if (kind(mutex) & kLibcWaits || inside_roost()) return lock_in_libc(mutex, nullptr);
-  return lock_contended(mutex, nullptr);
+  if (free_to_the_only_thread(mutex)) return real::pthread_mutex_lock(mutex);
+  return lock_among_threads(mutex);
 }
 
 int mutex_unlock(pthread_mutex_t* mutex) {
-  bool owned = knows_owner(mutex);
-  // The holder of a recursive one has locked it more often: nothing for waiters yet. Looked at
-  // before: the mutex may be gone after.
-  bool stays_held = owned && mutex->__data.__count > 1 && held_by_this_thread(mutex);
+  if (__builtin_expect(knows_owner(mutex), 0)) return unlock_owned(mutex);
   int result = real::pthread_mutex_unlock(mutex);
-  if (owned && result == 0) note_owned(mutex, -1);
-#if !defined(__x86_64__)
-  RealWorld::fence();  // [lot-1]; on x86-64 libc's locked exchange is a full fence
-#endif
-  if (stays_held) return result;
-  if (__builtin_expect(result == 0 && lot.may_have_waiters(mutex), 0)) {
-    if (inside_roost()) {
-      defer_wake(wake_next, mutex, 1);
-    } else {
-      wake_next(mutex, 1);
-    }
-  }
+  wake_fence();
+  if (__builtin_expect(result == 0 && lot.may_have_waiters(mutex), 0))
+    return wake_after_unlock(mutex);
   return result;
 }
 
