@@ -25,7 +25,7 @@ constinit std::atomic<std::int32_t> next_gtid{0};
 void begin_member(Member& member) {
   Team& team = *member.team;
   member.task = &member.implicit;
-  member.workshares = team.workshares.begin;
+  member.workshares = team.first_workshare;
   member.loop.workshare = nullptr;
   member.loop.flags = nullptr;
   member.singles = 0;
@@ -303,6 +303,17 @@ void run_in_place(Team& team, unsigned number) {
   arrive_at_end(team);
 }
 
+// Whether the members that were sent to workers end within a moment. To look whether they have
+// begun costs both sides a cache miss.
+bool come_soon(const Team& team) {
+  constexpr unsigned kMoment = 8;  // pauses
+  for (unsigned i = 0; i < kMoment; ++i) {
+    if (!team.remaining.load(std::memory_order_relaxed)) return true;
+    cpu_pause();
+  }
+  return false;
+}
+
 // The master does tasks first, so that workers that it has called, and that are on their way, still
 // find parts to begin: who has none cannot help with tasks. Who waits in the region for such a part
 // begins it himself.
@@ -420,11 +431,12 @@ Team& begin_region(const Region& region) {
   if (team.cancelled.load(std::memory_order_relaxed) ||
       team.workshares.torn.load(std::memory_order_relaxed)) {
     team.workshares.mend();
+    team.first_workshare = 0;
     for (unsigned i = 0; i < team.capacity; ++i)
       for (auto& arrived : team.members[i].reduction.arrived)
         arrived.store(0, std::memory_order_relaxed);
+    team.cancelled.store(0, std::memory_order_relaxed);
   }
-  team.cancelled.store(0, std::memory_order_relaxed);
   team.singles.store(0, std::memory_order_relaxed);
   team.parent.store(outer.level ? &outer : nullptr, std::memory_order_relaxed);
   team.was_inside = carrier.current->inside;
@@ -477,7 +489,7 @@ void end_region() {
     if (team.opener->team->active_level == 0) run_tasks_at_first(team, master);
     for (unsigned number; (number = team.tickets.take()) != ult::kNoCall;)
       run_in_place(team, number);
-    if (!team.own_threads) {
+    if (!team.own_threads && !come_soon(team)) {
       for (unsigned i = team.n_sent; i-- > 0;)
         if (ult::take_back(team.sent[i], team, i + 1)) run_in_place(team, i + 1);
     }
@@ -493,6 +505,10 @@ void end_region() {
     for (unsigned i = 0; i < arrival_nodes(team.size); ++i)
       team.barrier.nodes[i].count.store(0, std::memory_order_relaxed);
   if (team.size > 1) {
+    if (team.n_sent) {  // for the next region: members on other cores have these lines
+      team.prefetch_for_owner();
+      prefetch_for_write(&team.remaining);
+    }
     learn_waiting(team);
     if (team.light.load(std::memory_order_relaxed)) ult::hide(carrier, team);
     team.round.fetch_add(1, std::memory_order_seq_cst);  // [help-1]
@@ -505,7 +521,7 @@ void end_region() {
   }
   restore_inside(team.was_inside);
   ompt::region_ends(team, master);
-  team.workshares.begin = master.workshares;
+  team.first_workshare = master.workshares;
   Member& opener = *team.opener;
   ult::here.local = &opener;
   if (team.counted)

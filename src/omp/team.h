@@ -79,6 +79,7 @@ struct Region {
 };
 
 struct Team : ult::Batch {
+  // ---- what members read as they begin (kReadAtCall) ----
   Region region;
   ult::Strand* master = nullptr;  // which runs member 0
   FloatingPoint
@@ -87,9 +88,16 @@ struct Team : ult::Batch {
   Member* members = nullptr;
   std::uint32_t size = 1;
   std::uint32_t capacity = 0;
-  std::uint32_t level = 0;                      // nested regions around, this one included
-  std::uint32_t active_level = 0;               // of those, with more than one member
-  Icvs icvs;                                    // members begin with them
+  std::uint32_t level = 0;              // nested regions around, this one included
+  std::uint32_t active_level = 0;       // of those, with more than one member
+  Icvs icvs;                            // members begin with them
+  std::atomic<std::uint32_t> round{0};  // regions this team has ended
+  std::uint32_t first_workshare = 0;    // number of the region's first construct
+  bool may_have_tasks = false;          // nobody knows that its region creates none
+  // Not every member has an OS thread of its own. Settled when those that have may run already.
+  std::atomic<bool> light{false};
+
+  // ---- what is for the opener, and seldom for others ----
   Team* next = nullptr;                         // among a carrier's free teams
   const ThreadsClause* threads_list = nullptr;  // for regions in it; null: no clause has a list
   std::uint32_t threads_list_level = 0;         // of the region that has it
@@ -101,7 +109,6 @@ struct Team : ult::Batch {
   // Members that have not come to the end, besides the master.
   alignas(kCoreStride) std::atomic<std::uint32_t> remaining{0};
   ult::WaitList done;                     // the master, for `remaining` to be zero
-  std::atomic<std::uint32_t> round{0};    // regions this team has ended
   std::atomic<std::uint32_t> helpers{0};  // workers that look for its tasks after their part
   std::atomic<std::uint32_t> singles{0};  // single constructs somebody has entered
   void* copyprivate = nullptr;            // of the single under way
@@ -121,15 +128,12 @@ struct Team : ult::Batch {
   // Where members have OS threads of their own: the worker of member i + 1, counted from 1; 0: none
   // yet. Kept from region to region.
   std::uint16_t* own = nullptr;
-  bool own_threads = false;     // each member is to have an OS thread of its own (omp/levels.h)
-  bool unseen = false;          // its region runs for the first time
-  bool may_have_tasks = false;  // nobody knows that its region creates none
+  bool own_threads = false;  // each member is to have an OS thread of its own (omp/levels.h)
+  bool unseen = false;       // its region runs for the first time
   // Members of its region that are counted in the contention group where that has a limit, but the
   // master; and, in the team of the group's initial task, all that are.
   std::uint32_t counted = 0;
   std::atomic<std::uint32_t> group_members{0};
-  // Not every member has an OS thread of its own. Settled when those that have may run already.
-  std::atomic<bool> light{false};
   const ult::Batch* was_inside = nullptr;  // of the master, before
   ompt::TeamState tool;
 };

@@ -90,7 +90,6 @@ void leave_workshare(Member& member) {
 }
 
 void Workshares::mend() {
-  begin = 0;
   for (unsigned i = 0; i < kWorkshares; ++i) {
     clean(slots[i]);
     slots[i].owner.store(i, std::memory_order_relaxed);

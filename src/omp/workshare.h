@@ -137,7 +137,6 @@ static_assert(kGates == 8, "gate() takes three bits");
 struct Workshares {
   Workshare slots[kWorkshares];
   ult::WaitList room;       // members that wait for a slot
-  std::uint32_t begin = 0;  // the number of a region's first construct
   // Something was cancelled: not all members may have left all constructs.
   std::atomic<bool> torn{false};
 
@@ -145,7 +144,7 @@ struct Workshares {
     for (unsigned i = 0; i < kWorkshares; ++i) slots[i].owner.store(i, std::memory_order_relaxed);
   }
   // Before a region, while the team has no members at work: all slots are clean, the next construct
-  // has the number `begin`.
+  // has the number 0.
   void mend();
 };
 

@@ -180,6 +180,7 @@ void work(Carrier& carrier) {
     }
     Mail mail(carrier.mail.load(std::memory_order_acquire));
     if (mail.is_call()) {
+      mail.batch()->prefetch_for_call();
       std::uint64_t expected = mail.word;
       if (carrier.mail.compare_exchange_strong(expected, mail.word | Mail::kRunning,
                                                std::memory_order_acquire)) {

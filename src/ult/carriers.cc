@@ -212,6 +212,7 @@ bool dismiss_workers() {
 bool send(unsigned worker, Batch& batch, unsigned call, bool even_asleep) {
   Carrier* carrier = workers[worker].load(std::memory_order_acquire);
   if (!carrier) return false;  // its thread has not begun
+  prefetch_for_write(&carrier->mail);
   if (!even_asleep && carrier->sleeper.word.is_set()) return false;
   std::uint64_t expected = Mail::kListening;
   if (!carrier->mail.compare_exchange_strong(expected, Mail(&batch, call).word,
