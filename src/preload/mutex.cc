@@ -7,7 +7,12 @@
 // Uncontended cost over glibc: a call through a pointer, and one load at unlock.
 #include "preload/mutex.h"
 
+#if __has_include(<sys/single_threaded.h>)
 #include <sys/single_threaded.h>
+#define ROOST_HAS_ONE_THREAD __libc_single_threaded
+#else  // glibc before 2.32
+#define ROOST_HAS_ONE_THREAD false
+#endif
 
 #include "preload/blas.h"
 #include "preload/light_owner.h"
@@ -58,7 +63,7 @@ bool held_by_sibling(const pthread_mutex_t* mutex) {
 // While the process has one thread libc locks and unlocks without an atomic instruction; its
 // trylock has one always.
 bool free_to_the_only_thread(const pthread_mutex_t* mutex) {
-  return __libc_single_threaded && kind(mutex) == PTHREAD_MUTEX_NORMAL &&
+  return ROOST_HAS_ONE_THREAD && kind(mutex) == PTHREAD_MUTEX_NORMAL &&
          __atomic_load_n(&mutex->__data.__lock, __ATOMIC_RELAXED) == 0;
 }
 
