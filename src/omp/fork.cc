@@ -9,6 +9,7 @@
 #include "omp/allocators.h"
 #include "omp/crew.h"
 #include "omp/lock.h"
+#include "omp/root.h"
 #include "omp/task_memory.h"
 #include "omp/team.h"
 #include "ult/carrier.h"

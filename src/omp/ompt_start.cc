@@ -12,6 +12,7 @@
 
 #include "base/text.h"
 #include "omp/ompt_callbacks.h"
+#include "omp/root.h"
 #include "ult/in_use.h"
 #include "ult/kernel.h"
 

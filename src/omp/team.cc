@@ -1,26 +1,18 @@
 // Opening and ending regions.
 #include "omp/team.h"
 
-#include <cstdlib>
-
-#include "base/text.h"
 #include "omp/affinity.h"
 #include "omp/learned.h"
 #include "omp/levels.h"
+#include "omp/root.h"
 #include "omp/send.h"
 #include "omp/task_depend.h"
 #include "omp/task_pool.h"
-#include "omp/threadprivate.h"
 #include "omp/threads_clause.h"
-#include "ult/kernel.h"
-#include "ult/spin_lock.h"
 #include "ult/thread_data.h"
 #include "ult/watch.h"
 
 namespace roost::omp {
-namespace {
-
-constinit std::atomic<std::int32_t> next_gtid{0};
 
 void begin_member(Member& member) {
   Team& team = *member.team;
@@ -40,6 +32,8 @@ void begin_member(Member& member) {
   if (affinity_wanted.load(std::memory_order_relaxed) && team.level) display_affinity_of(member);
   ompt::part_begins(member);
 }
+
+namespace {
 
 // Work for who waits at the end of the region or in a barrier.
 ult::Meanwhile tasks_of(Team& team) { return {.under = &team, .pieces = true}; }
@@ -178,8 +172,7 @@ void grow(Team& team, unsigned size) {
     new (&members[i]) Member;
     members[i].number = i;
     members[i].team = &team;
-    members[i].gtid = i < team.capacity ? team.members[i].gtid
-                                        : next_gtid.fetch_add(1, std::memory_order_relaxed);
+    members[i].gtid = i < team.capacity ? team.members[i].gtid : take_gtid();
     if (i >= team.capacity) continue;
     members[i].deque = team.members[i].deque;
     members[i].implicit.depends = team.members[i].implicit.depends;
@@ -190,8 +183,6 @@ void grow(Team& team, unsigned size) {
   team.own = own;
   team.capacity = capacity;
 }
-
-Root& root_of(ult::Carrier& carrier);
 
 Team& take_team(ult::Carrier& carrier, unsigned size) {
   Root& root = root_of(carrier);
@@ -207,93 +198,6 @@ Team& take_team(ult::Carrier& carrier, unsigned size) {
   }
   if (team->capacity < size) grow(*team, size);
   return *team;
-}
-
-// Roots of threads that have ended: with their teams, for threads to come.
-constinit Root* spare_roots = nullptr;
-constinit ult::LockOverForks roots_lock;
-
-Root* take_spare_root() {
-  ult::GuardOverForks guard(roots_lock);
-  Root* root = spare_roots;
-  if (root) spare_roots = root->next;
-  return root;
-}
-
-// A thread that ends in code of a member, by pthread_exit or cancellation: others wait for that
-// member, and strands of the same carrier could not go on. All of this thread's stacks are still
-// there.
-void require_nobody_waits() {
-  auto* member = static_cast<Member*>(ult::here.local);
-  for (Team* team = member ? member->team : nullptr; team && team->opener;
-       team = team->opener->team) {
-    if (team->size == 1) continue;
-    Text<256> text(
-        "roost: a thread ends inside an OpenMP region, by pthread_exit or cancellation, ");
-    text << "and the other members of its team would wait for it for ever\n";
-    ult::kernel::write_error(text.c_str(), text.length());
-    std::abort();
-  }
-}
-
-// Gives back the teams of one that the thread was in, as they are: whatever they were at is torn.
-void leave_teams(Root& root) {
-  auto* member = static_cast<Member*>(ult::here.local);
-  for (Team* team = member ? member->team : nullptr; team && team->opener;) {
-    Team* outer = team->opener->team;
-    team->workshares.torn.store(true, std::memory_order_relaxed);
-    team->next = root.free_teams;
-    root.free_teams = team;
-    team = outer;
-  }
-}
-
-void end_root(ult::Carrier& carrier) {
-  require_nobody_waits();
-  auto* root = static_cast<Root*>(carrier.user);
-  if (!root) return ompt::worker_ends();
-  ompt::thread_ends(root->member);
-  carrier.user = nullptr;
-  leave_teams(*root);
-  // A thread that leaves tasks behind leaves its root with them.
-  if (root->team.unfinished.load(std::memory_order_relaxed)) return;
-  forget_threadprivate(root->member.gtid);
-  for (Team* team = root->free_teams; team; team = team->next)
-    for (unsigned i = 0; i < team->capacity; ++i) forget_threadprivate(team->members[i].gtid);
-  ult::GuardOverForks guard(roots_lock);
-  root->next = spare_roots;
-  spare_roots = root;
-}
-
-Root* make_root() {
-  auto* root = ult::permanent_array<Root>(1);
-  if (!root) ult::out_of_memory("a thread");
-  new (root) Root;
-  Team& team = root->team;
-  team.members = &root->member;
-  team.barrier.nodes = ult::permanent_array<ArrivalNode<RealWorld>>(1);
-  root->member.team = &team;
-  root->member.gtid = next_gtid.fetch_add(1, std::memory_order_relaxed);
-  return root;
-}
-
-Root* take_root() {
-  ult::carrier_ends.store(end_root, std::memory_order_relaxed);
-  Root* root = take_spare_root();
-  if (!root) root = make_root();
-  root->team.icvs = settings().initial;
-  begin_member(root->member);
-  return root;
-}
-
-Root& root_of(ult::Carrier& carrier) {
-  if (carrier.user) return *static_cast<Root*>(carrier.user);
-  ompt::start();
-  // The tool may have used the runtime meanwhile.
-  if (!carrier.user) carrier.user = take_root();
-  auto& root = *static_cast<Root*>(carrier.user);
-  ompt::initial_thread_begins(root.member);
-  return root;
 }
 
 // ---- Parts that nobody has begun ----------------------------------------------------------------
@@ -320,29 +224,6 @@ bool come_soon(const Team& team) {
 void run_tasks_at_first(Team& team, Member& master) {
   while (team.pieces.load(std::memory_order_relaxed) && run_task(master)) ult::pass_piece(&team);
 }
-
-}  // namespace
-
-void lock_roots_before_fork() { roots_lock.acquire_before_fork(); }
-void unlock_roots_after_fork() { roots_lock.release_after_fork(); }
-void keep_own_root_after_fork() {
-  unlock_roots_after_fork();
-  // Workers may have been looking into teams that had ended.
-  spare_roots = nullptr;
-  if (ult::here.carrier && ult::here.carrier->user)
-    static_cast<Root*>(ult::here.carrier->user)->free_teams = nullptr;
-}
-
-Member& become_initial() {
-  ult::Carrier& carrier = ult::carrier();
-  Member& member = root_of(carrier).member;
-  ult::here.local = &member;
-  return member;
-}
-
-unsigned gtids() { return static_cast<unsigned>(next_gtid.load(std::memory_order_relaxed)); }
-
-namespace {
 
 // Whether it is a nested region whose members fight for the cores: they wait for each other, and
 // nobody sees that, as there is no Roost. From libgomp and libomp no nested region has more than

@@ -142,26 +142,15 @@ inline bool region_cancelled(const Team& team) {
   return team.cancelled.load(std::memory_order_seq_cst) & kCancelParallel;
 }
 
-// What the calling OS thread's carrier keeps for OpenMP (Carrier::user).
-struct Root {
-  Team team;  // of the initial thread: level 0
-  Member member;
-  Team* free_teams = nullptr;  // by last use
-  Root* next = nullptr;        // among those whose threads have ended
-};
-
-// Around a fork: nobody is changing the list of roots meanwhile; the child begins with its own
-// alone.
-void lock_roots_before_fork();
-void unlock_roots_after_fork();
-void keep_own_root_after_fork();
-
 // The member whose code the caller is in; the initial one of an OS thread outside regions.
 Member& become_initial();
 inline Member& self() {
   void* local = ult::here.local;
   return __builtin_expect(local != nullptr, 1) ? *static_cast<Member*>(local) : become_initial();
 }
+
+// Makes the member what it is as its part begins.
+void begin_member(Member& member);
 
 // How many members a region gets that the member opens now, and counts them in the contention
 // group, whose limit it keeps, until end_region(). Where the program leaves the number to the

@@ -136,7 +136,7 @@ static_assert(kGates == 8, "gate() takes three bits");
 
 struct Workshares {
   Workshare slots[kWorkshares];
-  ult::WaitList room;       // members that wait for a slot
+  ult::WaitList room;  // members that wait for a slot
   // Something was cancelled: not all members may have left all constructs.
   std::atomic<bool> torn{false};
 
