@@ -31,7 +31,7 @@ constinit LockOverForks table_lock;
 constinit std::atomic<Carrier*> workers[kMaxCarriers] = {};
 constinit std::atomic<bool> claimed[kMaxCarriers] = {};
 constinit std::atomic<unsigned> n_workers{0};
-constinit const std::uint64_t* blocked_by[kMaxCarriers] = {};  // signals; null: as it was made
+constinit std::uint64_t blocked_by[kMaxCarriers] = {};  // signals
 constinit LockOverForks workers_lock;
 
 constinit pthread_key_t end_key = 0;
@@ -99,10 +99,9 @@ Carrier& become_carrier() {
 
 void* worker_main(void* argument) {
   auto* place = static_cast<std::atomic<Carrier*>*>(argument);
-  if (const std::uint64_t* blocked = blocked_by[place - workers])
-    kernel::change_signal_mask(SIG_SETMASK, *blocked);
   Carrier& carrier = become_carrier();
   call_at_end(carrier);
+  kernel::change_signal_mask(SIG_SETMASK, blocked_by[place - workers]);
   place->store(&carrier, std::memory_order_release);
   work(carrier);
   // While thread-local variables of the program's are there, which a tool may use.
@@ -181,9 +180,11 @@ unsigned ensure_workers(unsigned count, const std::uint64_t* blocked) {
   unsigned have = n_workers.load(std::memory_order_acquire);
   if (have >= count) return have;
   InRuntime in_runtime;
+  // A handler that forks while libc has malloc's lock here would wait for itself.
+  kernel::NoSignals no_signals;
   GuardOverForks guard(workers_lock);
   for (have = n_workers.load(std::memory_order_relaxed); have < count && have < kMaxCarriers;) {
-    blocked_by[have] = blocked;
+    blocked_by[have] = blocked ? *blocked : no_signals.blocked_before();
     if (!host::start_thread(worker_main, &workers[have],
                             worker_stack_bytes.load(std::memory_order_relaxed))) {
       break;

@@ -51,12 +51,15 @@ inline void change_signal_mask(int how, std::uint64_t mask, std::uint64_t* befor
 }
 
 // Keeps the program's signals from the calling thread while it lives, and from threads that are
-// made meanwhile; but not the one by which libc changes the credentials of all threads (nptl(7)).
+// made meanwhile; but not the one by which libc changes the credentials of all threads (nptl(7)),
+// nor SIGSYS: a malloc's inline system call is trapped by it under Roost.
 class NoSignals {
  public:
   NoSignals() {
     constexpr int kSetsCredentials = 33;
-    change_signal_mask(SIG_BLOCK, ~(std::uint64_t{1} << (kSetsCredentials - 1)), &before_);
+    constexpr std::uint64_t kLeft =
+        std::uint64_t{1} << (kSetsCredentials - 1) | std::uint64_t{1} << (SIGSYS - 1);
+    change_signal_mask(SIG_BLOCK, ~kLeft, &before_);
   }
   ~NoSignals() { change_signal_mask(SIG_SETMASK, before_); }
   NoSignals(const NoSignals&) = delete;
