@@ -34,17 +34,24 @@ void lead_handler_return(int signal) {
 }
 
 #if defined(__x86_64__)
-// libc names its restorer whatever it sets: so what is there is set again.
-static bool knows_libcs_return(LibcsSigaction* real, int signal) {
+// libc names its restorer whatever it sets: so what is there is set again, of a signal that is not
+// ignored, as the kernel would throw away one that is pending. The last ones are those that other
+// threads are least likely to set meanwhile.
+static bool knows_libcs_return(LibcsSigaction* real) {
   if (roost_handler_return_of_libc.load()) return true;
-  struct sigaction same;
-  os::KernelAction there{};
-  if (real(signal, nullptr, &same) != 0 || real(signal, &same, nullptr) != 0 ||
-      os::kernel_action(signal, nullptr, &there) != 0 || !there.restorer)
-    return false;
-  std::uintptr_t unknown = 0;
-  roost_handler_return_of_libc.compare_exchange_strong(unknown, there.restorer);
-  return true;
+  constexpr int kLastRealTime = 64, kFirstRealTime = 34;
+  for (int signal = kLastRealTime; signal >= kFirstRealTime; --signal) {
+    struct sigaction same;
+    os::KernelAction there{};
+    if (real(signal, nullptr, &same) != 0 || same.sa_handler == SIG_IGN) continue;
+    if (real(signal, &same, nullptr) != 0 || os::kernel_action(signal, nullptr, &there) != 0 ||
+        !there.restorer)
+      return false;
+    std::uintptr_t unknown = 0;
+    roost_handler_return_of_libc.compare_exchange_strong(unknown, there.restorer);
+    return true;
+  }
+  return false;
 }
 #endif
 
@@ -52,7 +59,7 @@ int set_handler_once(LibcsSigaction* real, int signal, const struct sigaction& a
                      struct sigaction* before) {
 #if defined(__x86_64__)
   constexpr unsigned long kNamesReturn = 0x04000000;  // SA_RESTORER
-  if (!knows_libcs_return(real, signal)) return real(signal, &action, before);
+  if (!knows_libcs_return(real)) return real(signal, &action, before);
   os::KernelAction wanted = in_kernel_form(action), found{};
   wanted.flags |= kNamesReturn;
   wanted.restorer = reinterpret_cast<std::uintptr_t>(roost_handler_return);
