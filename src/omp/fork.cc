@@ -14,16 +14,21 @@
 #include "omp/team.h"
 #include "ult/carrier.h"
 #include "ult/in_use.h"
+#include "ult/spin_lock.h"
 
 namespace roost::omp {
 namespace {
 
-// Of the calling thread's fork: the library was in use.
-constinit thread_local bool sees_use __attribute__((tls_model("initial-exec"))) = false;
+// Of the calling thread's forks under way, a bit each: the library was in use.
+constinit thread_local unsigned see_use __attribute__((tls_model("initial-exec"))) = 0;
+
+bool sees_use() { return see_use & 1u << ult::LockOverForks::which_fork(); }
 
 void before() {
-  sees_use = ult::is_used_at_fork();
-  if (!sees_use) return;
+  ult::LockOverForks::fork_begins();
+  unsigned bit = 1u << ult::LockOverForks::which_fork();
+  see_use = ult::is_used_at_fork() ? see_use | bit : see_use & ~bit;
+  if (!sees_use()) return;
   lock_queues_before_fork();
   lock_roots_before_fork();
   lock_crews_before_fork();
@@ -32,8 +37,7 @@ void before() {
   ult::lock_before_fork();
 }
 
-void in_parent() {
-  if (!sees_use) return ult::blind_fork_is_over();
+void unlock_in_parent() {
   ult::unlock_after_fork();
   unlock_allocators_after_fork();
   unlock_task_memory_after_fork();
@@ -42,9 +46,12 @@ void in_parent() {
   unlock_queues_after_fork();
 }
 
-void in_child() {
-  ult::forget_blind_forks();
-  if (!sees_use) return;
+void in_parent() {
+  sees_use() ? unlock_in_parent() : ult::blind_fork_is_over();
+  ult::LockOverForks::fork_ends();
+}
+
+void reset_in_child() {
   ult::reset_after_fork();
   unlock_allocators_after_fork();
   unlock_task_memory_after_fork();
@@ -53,6 +60,12 @@ void in_child() {
   settings_after_fork();
   ompt::look_again_after_fork();
   keep_own_root_after_fork();
+}
+
+void in_child() {
+  ult::forget_blind_forks();
+  if (sees_use()) reset_in_child();
+  ult::LockOverForks::fork_ends();
 }
 
 // As the library is loaded, so that no fork is missed. After Roost's, which is loaded before: its
