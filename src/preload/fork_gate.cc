@@ -11,13 +11,28 @@ namespace {
 
 std::atomic<std::uint32_t> inside{0}, forks{0};
 
+// The thread's own count is never behind: a handler that forks here must not wait for its thread,
+// which would not get on if signals came faster than that wait ends.
+void count_in() {
+  ++self.unforked;
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  inside.fetch_add(1, std::memory_order_seq_cst);
+}
+void count_out() {
+  inside.fetch_sub(1, std::memory_order_release);
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  --self.unforked;
+}
+
+bool others_are_inside() { return inside.load(std::memory_order_seq_cst) > self.unforked; }
+
 }  // namespace
 
 Unforked::Unforked() {
   RealWorld::enter_critical();
   Nanoseconds give_up = 0;
   for (;;) {
-    inside.fetch_add(1, std::memory_order_seq_cst);
+    count_in();
     if (forks.load(std::memory_order_seq_cst) == 0) return;
     Nanoseconds now = os::now();
     if (give_up == 0) give_up = now + kLongestWait;
@@ -26,21 +41,21 @@ Unforked::Unforked() {
       forks.store(0, std::memory_order_relaxed);
       return;
     }
-    inside.fetch_sub(1, std::memory_order_release);
+    if (forks_ == self.forks) count_out();
     os::yield();
   }
 }
 
 Unforked::Unforked(Unless) {
   RealWorld::enter_critical();
-  inside.fetch_add(1, std::memory_order_seq_cst);
+  count_in();
   if (forks.load(std::memory_order_seq_cst) == 0) return;
-  inside.fetch_sub(1, std::memory_order_release);
+  if (forks_ == self.forks) count_out();
   entered_ = false;
 }
 
 Unforked::~Unforked() {
-  if (entered_ && forks_ == self.forks) inside.fetch_sub(1, std::memory_order_release);
+  if (entered_ && forks_ == self.forks) count_out();
   RealWorld::leave_critical();
 }
 
@@ -51,9 +66,9 @@ int walk_objects(int (*visit)(dl_phdr_info*, std::size_t, void*), void* data) {
 
 void fork_gate_close() {
   forks.fetch_add(1, std::memory_order_seq_cst);
-  if (inside.load(std::memory_order_seq_cst) == 0) return;
+  if (!others_are_inside()) return;
   Nanoseconds give_up = os::now() + Unforked::kLongestWait;
-  while (inside.load(std::memory_order_acquire) != 0 && os::now() < give_up) os::yield();
+  while (others_are_inside() && os::now() < give_up) os::yield();
 }
 
 void fork_gate_open() {
@@ -65,6 +80,7 @@ void fork_gate_open() {
 
 void fork_gate_after_fork() {
   inside.store(0, std::memory_order_relaxed);
+  self.unforked = 0;
   forks.store(0, std::memory_order_relaxed);
 }
 

@@ -26,6 +26,7 @@ struct Self {
   bool parked = false;             // waits for a grant; only a signal handler can see it set
   std::uint32_t waits = 0;         // that may park, one within the other (wait_begins)
   std::uint32_t forks = 0;         // by which this thread has become a child's
+  std::uint32_t unforked = 0;      // sections that forks of others wait for (preload/fork_gate.h)
   bool in_kernel = false;          // inside a blocking kernel call, without a core
   bool inside_libc = false;        // in a call that libc made, and so perhaps with a lock of libc's
   bool waits_inside_libc = false;  // there without a core, or a wait for one
