@@ -19,6 +19,7 @@ void count_in() {
   inside.fetch_add(1, std::memory_order_seq_cst);
 }
 void count_out() {
+  if (!self.unforked) return;  // in a child, forked by a handler that had interrupted the section
   inside.fetch_sub(1, std::memory_order_release);
   std::atomic_signal_fence(std::memory_order_seq_cst);
   --self.unforked;
@@ -41,7 +42,7 @@ Unforked::Unforked() {
       forks.store(0, std::memory_order_relaxed);
       return;
     }
-    if (forks_ == self.forks) count_out();
+    count_out();
     os::yield();
   }
 }
@@ -50,12 +51,12 @@ Unforked::Unforked(Unless) {
   RealWorld::enter_critical();
   count_in();
   if (forks.load(std::memory_order_seq_cst) == 0) return;
-  if (forks_ == self.forks) count_out();
+  count_out();
   entered_ = false;
 }
 
 Unforked::~Unforked() {
-  if (entered_ && forks_ == self.forks) count_out();
+  if (entered_) count_out();
   RealWorld::leave_critical();
 }
 

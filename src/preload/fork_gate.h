@@ -32,7 +32,6 @@ class Unforked {
 
  private:
   bool entered_ = true;
-  std::uint32_t forks_ = self.forks;  // in a child that a handler has forked nobody is counted
 };
 
 // dl_iterate_phdr in such a section.

@@ -1,9 +1,10 @@
 // pthread_mutex_*: libc's own lock word and rules; only the waiting is Roost's.
 //
-// lock: libc's trylock; if busy, wait in the lot and try again with a core in hand. unlock: libc's
-// unlock, then wake one waiter unless one is already awake and on its way [lot-1]. A waiter keeps
-// its place in the queue until it has the lock. Robust, priority-inheriting, priority-protected and
-// process-shared mutexes wait in libc's own call with the core given away.
+// lock: libc's trylock, or its lock while the process has one thread; if busy, wait in the lot and
+// try again with a core in hand. unlock: libc's unlock, then wake one waiter unless one is already
+// awake and on its way [lot-1]. A waiter keeps its place in the queue until it has the lock.
+// Robust, priority-inheriting, priority-protected and process-shared mutexes wait in libc's own
+// call with the core given away.
 // Uncontended cost over glibc: a call through a pointer, and one load at unlock.
 #include "preload/mutex.h"
 

@@ -398,7 +398,7 @@ void call_for_pieces(const Batch& batch);
 // Workers are carriers that wait for calls sent to them by name, and otherwise take what is open.
 // They are made when they are first needed, and stay until they are dismissed.
 // At least `count` workers, if the system has so many threads; returns how many there are. New ones
-// block these signals , or those of the caller.
+// block these signals, or those that the caller does.
 unsigned ensure_workers(unsigned count, const std::uint64_t* blocked = nullptr);
 // Ends those that listen, from the last to the first that does not; false if there is such a one.
 // Any thread; others may open batches meanwhile.
