@@ -5,6 +5,7 @@
 
 #include "preload/in_handler.h"
 #include "preload/kernel_action.h"
+#include "preload/real.h"
 
 extern "C" {
 // By preload/handler_return.S.
@@ -15,61 +16,77 @@ __attribute__((visibility("hidden"))) constinit std::atomic<std::uintptr_t>
 
 namespace roost {
 
-void lead_handler_return(int signal) {
-#if defined(__x86_64__)
-  amend_action(signal, [](os::KernelAction& action) {
-    // One for a single time might come, and be set again: see set_handler_once().
-    if (!is_function(handler_in(action)) || !action.restorer || action.flags & SA_RESETHAND) return;
-    const auto ours = reinterpret_cast<std::uintptr_t>(roost_handler_return);
-    std::uintptr_t libcs = 0;
-    if (action.restorer == ours ||
-        (!roost_handler_return_of_libc.compare_exchange_strong(libcs, action.restorer) &&
-         libcs != action.restorer))
-      return;
-    action.restorer = ours;
-  });
-#else
-  static_cast<void>(signal);
-#endif
-}
+namespace {
+
+ROOST_LISTED constinit Real<int(int, const struct sigaction*, struct sigaction*)> real_sigaction{
+    "sigaction"};
 
 #if defined(__x86_64__)
-// libc names its restorer whatever it sets: so what is there is set again, of a signal that is not
-// ignored, as the kernel would throw away one that is pending. The last ones are those that other
-// threads are least likely to set meanwhile.
-static bool knows_libcs_return(LibcsSigaction* real) {
-  if (roost_handler_return_of_libc.load()) return true;
+// It names its restorer whatever it sets. Not a signal that is ignored: the kernel would throw away
+// one that is pending. The last ones are those that others are least likely to set.
+void learn_libcs_return() {
   constexpr int kLastRealTime = 64, kFirstRealTime = 34;
   for (int signal = kLastRealTime; signal >= kFirstRealTime; --signal) {
-    struct sigaction same;
-    os::KernelAction there{};
-    if (real(signal, nullptr, &same) != 0 || same.sa_handler == SIG_IGN) continue;
-    if (real(signal, &same, nullptr) != 0 || os::kernel_action(signal, nullptr, &there) != 0 ||
-        !there.restorer)
-      return false;
-    std::uintptr_t unknown = 0;
-    roost_handler_return_of_libc.compare_exchange_strong(unknown, there.restorer);
-    return true;
+    os::KernelAction there{}, by_libc{};
+    if (os::kernel_action(signal, nullptr, &there) != 0 || handler_in(there) == SIG_IGN) continue;
+    struct sigaction same = in_libc_form(there);
+    if (real_sigaction(signal, &same, nullptr) != 0 ||
+        os::kernel_action(signal, &there, &by_libc) != 0)
+      return;
+    roost_handler_return_of_libc.store(by_libc.restorer);
+    return;
   }
-  return false;
+}
+
+bool libcs_return_is_known() {
+  if (!roost_handler_return_of_libc.load()) learn_libcs_return();
+  return roost_handler_return_of_libc.load();
+}
+
+std::uintptr_t our_return() { return reinterpret_cast<std::uintptr_t>(roost_handler_return); }
+
+bool may_be_led(int signal, const struct sigaction* action) {
+  constexpr int kCancels = 32, kSetsCredentials = 33;  // libc keeps them for itself, and refuses
+  return action && is_function(action->sa_handler) && signal != kCancels &&
+         signal != kSetsCredentials && libcs_return_is_known();
+}
+
+// False: it is libc's to refuse.
+bool set_led(int signal, const struct sigaction& action, struct sigaction* before) {
+  constexpr unsigned long kNamesReturn = 0x04000000;  // SA_RESTORER
+  os::KernelAction wanted = in_kernel_form(action), found{};
+  wanted.flags |= kNamesReturn;
+  wanted.restorer = our_return();
+  if (os::kernel_action(signal, &wanted, &found) != 0) return false;
+  if (before) *before = in_libc_form(found);
+  return true;
+}
+
+// What the program is told is libc's.
+void show_libcs(struct sigaction& action) {
+  if (reinterpret_cast<std::uintptr_t>(action.sa_restorer) == our_return())
+    action.sa_restorer = reinterpret_cast<void (*)()>(roost_handler_return_of_libc.load());
 }
 #endif
 
-int set_handler_once(LibcsSigaction* real, int signal, const struct sigaction& action,
-                     struct sigaction* before) {
+}  // namespace
+
 #if defined(__x86_64__)
-  constexpr unsigned long kNamesReturn = 0x04000000;  // SA_RESTORER
-  if (!knows_libcs_return(real)) return real(signal, &action, before);
-  os::KernelAction wanted = in_kernel_form(action), found{};
-  wanted.flags |= kNamesReturn;
-  wanted.restorer = reinterpret_cast<std::uintptr_t>(roost_handler_return);
-  if (os::kernel_action(signal, &wanted, &found) != 0) return real(signal, &action, before);
-  if (before) *before = in_libc_form(found);
-  return 0;
-#else
-  return real(signal, &action, before);
-#endif
+void handler_returns_start() { learn_libcs_return(); }
+
+int lead_action(int signal, const struct sigaction* action, struct sigaction* before) {
+  bool led = may_be_led(signal, action) && set_led(signal, *action, before);
+  int result = led ? 0 : real_sigaction(signal, action, before);
+  if (before && result == 0) show_libcs(*before);
+  return result;
 }
+#else
+void handler_returns_start() {}
+
+int lead_action(int signal, const struct sigaction* action, struct sigaction* before) {
+  return real_sigaction(signal, action, before);
+}
+#endif
 
 HandlerReturns handler_returns() {
 #if defined(__x86_64__)

@@ -13,14 +13,12 @@
 
 namespace roost {
 
-// After the program has set a handler of the signal. Of what the kernel has, nothing else changes.
-void lead_handler_return(int signal);
-
-// libc's sigaction `real` for a handler with SA_RESETHAND: what the kernel has cannot be changed
-// afterwards, as the handler may have come meanwhile.
-using LibcsSigaction = int(int, const struct sigaction*, struct sigaction*);
-int set_handler_once(LibcsSigaction* real, int signal, const struct sigaction& action,
-                     struct sigaction* before);
+// Where libc has handlers return to is learnt by a signal's action, set once more as it is: at the
+// start, as other threads must not change it meanwhile; else before the first handler.
+void handler_returns_start();
+// libc's sigaction(2), but that handlers return through ours. One system call, as by libc: no other
+// action is the signal's in between.
+int lead_action(int signal, const struct sigaction* action, struct sigaction* before);
 
 // Where handlers return to: ours, and libc's where that has not been replaced; 0: none.
 struct HandlerReturns {

@@ -25,6 +25,7 @@ inline struct sigaction in_libc_form(const os::KernelAction& action) {
   struct sigaction result = {};
   result.sa_handler = handler_in(action);
   result.sa_flags = static_cast<int>(action.flags);
+  result.sa_restorer = reinterpret_cast<void (*)()>(action.restorer);
   memcpy(&result.sa_mask, &action.mask, sizeof action.mask);
   return result;
 }

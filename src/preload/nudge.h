@@ -22,7 +22,8 @@ bool rewrites_wait_loops();
 // The signal, 0 if threads cannot be asked.
 int nudge_signal();
 
-// The program sets an action for `signal`: if it is ours, it is the program's from now on.
+// The program sets an action for `signal` by a system call: if it is ours, it is the program's from
+// now on.
 void nudges_give_up(int signal);
 // Answers sigaction(2) in libc's place where the program may go on believing that the default is in
 // force; false if the call is libc's to make.

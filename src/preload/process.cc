@@ -21,6 +21,7 @@
 #include "preload/config.h"
 #include "preload/errand.h"
 #include "preload/fork_gate.h"
+#include "preload/handler_return.h"
 #include "preload/in_handler.h"
 #include "preload/libc_calls.h"
 #include "preload/mutex.h"
@@ -140,6 +141,7 @@ __attribute__((constructor(101))) void start(int, char**, char** environment) {
   lead_libc_calls();
   lead_python_calls();
   inherit_affinity_hint(environment);
+  handler_returns_start();
   nudges_start();
   blas_calls_look_at_objects(true);
   look_for_who_stops_threads();

@@ -2,9 +2,13 @@
 // uses itself (nudge.h, trap_signals.h).
 #include <errno.h>
 #include <signal.h>
+#include <string.h>
 
+#include <atomic>
+#include <cstdint>
+
+#include "os/sys.h"
 #include "preload/fault_handlers.h"
-#include "preload/handler_return.h"
 #include "preload/in_handler.h"
 #include "preload/nudge.h"
 #include "preload/real.h"
@@ -13,93 +17,119 @@
 namespace roost {
 namespace {
 
-// A handler that jumps must not find its thread within the linker, whose lock nobody would unlock.
-void before_handler(int signal, sighandler_t handler, int flags) {
-  if (!is_function(handler)) return;
-  resolve_libc_functions();
-  note_handler(signal, flags);
-}
+// Signals that interrupt calls for good, where signal() sets their handler (siginterrupt(3)).
+constinit std::atomic<std::uint64_t> interrupting{0};
 
-void after_handler(int signal, sighandler_t handler) {
-  if (is_function(handler) && !owns_sigsys(signal)) lead_handler_return(signal);
-}
+constexpr sigset_t kNone{};
 
-int change_action(int signal, const struct sigaction* action, struct sigaction* before) {
+int set_action(int signal, const struct sigaction* action, struct sigaction* before) {
+  if (nudges_answer(signal, action, before)) return 0;
   HandlerChange change(signal);
   struct sigaction led;
   if (action) {
-    before_handler(signal, action->sa_handler, action->sa_flags);
+    if (is_function(action->sa_handler)) {
+      // One that jumps must not find its thread within the linker, whose lock nobody would unlock.
+      resolve_libc_functions();
+      note_handler(signal, action->sa_flags);
+    }
     led = *action;
     led.sa_handler = change.lead(action->sa_handler);
   }
   int result = program_sigaction(signal, action ? &led : nullptr, before);
-  if (result != 0) return result;
-  if (before) before->sa_handler = change.before(before->sa_handler);
-  if (action) after_handler(signal, action->sa_handler);
+  if (result == 0 && before) before->sa_handler = change.before(before->sa_handler);
   return result;
+}
+
+// As the older calls set it: what was there before.
+sighandler_t set_handler(int signal, sighandler_t handler, int flags, const sigset_t& mask) {
+  struct sigaction wanted = {}, found = {};
+  wanted.sa_handler = handler;
+  wanted.sa_flags = flags;
+  wanted.sa_mask = mask;
+  return set_action(signal, &wanted, &found) == 0 ? found.sa_handler : SIG_ERR;
+}
+
+bool refuses(int signal, sighandler_t handler) {
+  if (handler != SIG_ERR && signal >= 1 && signal <= os::kSignals) return false;
+  errno = EINVAL;
+  return true;
+}
+
+// The kernel's sets are one word.
+sigset_t only(int signal) {
+  sigset_t set{};
+  std::uint64_t word = signal_bit(signal);
+  memcpy(&set, &word, sizeof word);
+  return set;
+}
+bool has(const sigset_t& set, int signal) {
+  std::uint64_t word;
+  memcpy(&word, &set, sizeof word);
+  return word & signal_bit(signal);
 }
 
 }  // namespace
 
 ROOST_EXPORT int sigaction(int signal, const struct sigaction* action,
                            struct sigaction* before) noexcept {
-  if (nudges_answer(signal, action, before)) return 0;
-  return change_action(signal, action, before);
+  return set_action(signal, action, before);
 }
 extern "C" __attribute__((visibility("default"), alias("sigaction"))) int __sigaction(
     int signal, const struct sigaction* action, struct sigaction* before) noexcept;
 
-// The older calls reach libc's sigaction past us. `flags` are those of the handler they set, who
-// stays.
-#define ROOST_SIGNAL_SETTER(name, flags)                                                    \
-  ROOST_EXPORT sighandler_t name(int signal, sighandler_t handler) noexcept {               \
-    static ROOST_LISTED constinit Real<sighandler_t(int, sighandler_t)> real_setter{#name}; \
-    before_handler(signal, handler, flags);                                                 \
-    nudges_give_up(signal);                                                                 \
-    if (owns_sigsys(signal) && handler != SIG_ERR && handler != SIG_HOLD)                   \
-      return set_sigsys_handler(handler, flags);                                            \
-    HandlerChange change(signal);                                                           \
-    sighandler_t found = real_setter(signal, change.lead(handler));                         \
-    if (found != SIG_ERR) after_handler(signal, handler);                                   \
-    return change.before(found);                                                            \
-  }
-ROOST_SIGNAL_SETTER(signal, SA_RESTART)
-ROOST_SIGNAL_SETTER(bsd_signal, SA_RESTART)
-ROOST_SIGNAL_SETTER(ssignal, SA_RESTART)
-ROOST_SIGNAL_SETTER(sigset, 0)
-#undef ROOST_SIGNAL_SETTER
+// The older calls are made of it, as libc's are, which reach libc's own past us.
+ROOST_EXPORT sighandler_t signal(int signal, sighandler_t handler) noexcept {
+  if (refuses(signal, handler)) return SIG_ERR;
+  bool interrupts = interrupting.load(std::memory_order_relaxed) & signal_bit(signal);
+  return set_handler(signal, handler, interrupts ? 0 : SA_RESTART, only(signal));
+}
+extern "C" {
+__attribute__((visibility("default"), alias("signal"))) sighandler_t bsd_signal(
+    int signal, sighandler_t handler) noexcept;
+__attribute__((visibility("default"), alias("signal"))) sighandler_t ssignal(
+    int signal, sighandler_t handler) noexcept;
+}
 
 // A handler for one time.
 ROOST_EXPORT sighandler_t sysv_signal(int signal, sighandler_t handler) noexcept {
   constexpr int kInterrupt = 0x20000000;  // SA_INTERRUPT: without meaning, but asked for
-  constexpr int kFlags = SA_RESETHAND | SA_NODEFER | kInterrupt;
-  if (handler == SIG_ERR) {
-    errno = EINVAL;
-    return SIG_ERR;
-  }
-  nudges_give_up(signal);
-  if (owns_sigsys(signal) && handler != SIG_HOLD) return set_sigsys_handler(handler, kFlags);
-  struct sigaction wanted = {}, found = {};
-  wanted.sa_handler = handler;
-  wanted.sa_flags = kFlags;
-  return change_action(signal, &wanted, &found) == 0 ? found.sa_handler : SIG_ERR;
+  if (refuses(signal, handler)) return SIG_ERR;
+  return set_handler(signal, handler, SA_RESETHAND | SA_NODEFER | kInterrupt, kNone);
 }
 extern "C" __attribute__((visibility("default"), alias("sysv_signal"))) sighandler_t __sysv_signal(
     int signal, sighandler_t handler) noexcept;
 
-ROOST_EXPORT int sigignore(int signal) noexcept {
-  static ROOST_LISTED constinit Real<int(int)> real_setter{"sigignore"};
-  nudges_give_up(signal);
-  if (!owns_sigsys(signal)) return real_setter(signal);
-  set_sigsys_handler(SIG_IGN, 0);
-  return 0;
+ROOST_EXPORT sighandler_t sigset(int signal, sighandler_t handler) noexcept {
+  if (refuses(signal, SIG_DFL)) return SIG_ERR;
+  const sigset_t set = only(signal);
+  sigset_t blocked;
+  sighandler_t found = SIG_HOLD;
+  if (handler == SIG_HOLD) {
+    struct sigaction there;
+    if (sigprocmask(SIG_BLOCK, &set, &blocked) != 0) return SIG_ERR;
+    if (has(blocked, signal)) return SIG_HOLD;
+    return sigaction(signal, nullptr, &there) == 0 ? there.sa_handler : SIG_ERR;
+  }
+  found = set_handler(signal, handler, 0, kNone);
+  if (found == SIG_ERR || sigprocmask(SIG_UNBLOCK, &set, &blocked) != 0) return SIG_ERR;
+  return has(blocked, signal) ? SIG_HOLD : found;
 }
+
+ROOST_EXPORT int sigignore(int signal) noexcept {
+  return set_handler(signal, SIG_IGN, 0, kNone) == SIG_ERR ? -1 : 0;
+}
+
 ROOST_EXPORT int siginterrupt(int signal, int interrupts) noexcept {
-  static ROOST_LISTED constinit Real<int(int, int)> real_setter{"siginterrupt"};
-  nudges_give_up(signal);
-  if (!owns_sigsys(signal)) return real_setter(signal, interrupts);
-  set_sigsys_restart(!interrupts);
-  return 0;
+  struct sigaction action;
+  if (sigaction(signal, nullptr, &action) != 0) return -1;
+  if (interrupts) {
+    interrupting.fetch_or(signal_bit(signal), std::memory_order_relaxed);
+    action.sa_flags &= ~SA_RESTART;
+  } else {
+    interrupting.fetch_and(~signal_bit(signal), std::memory_order_relaxed);
+    action.sa_flags |= SA_RESTART;
+  }
+  return sigaction(signal, &action, nullptr);
 }
 
 }  // namespace roost

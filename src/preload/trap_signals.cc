@@ -24,7 +24,8 @@ constexpr std::uint64_t kSigsys = os::kTraps;
 using os::KernelAction;
 constexpr std::uintptr_t kDefault = 0, kIgnore = 1;
 
-ROOST_LISTED constinit Real<LibcsSigaction> real_sigaction{"sigaction"};
+ROOST_LISTED constinit Real<int(int, const struct sigaction*, struct sigaction*)> real_sigaction{
+    "sigaction"};
 ROOST_LISTED constinit Real<int(int, const sigset_t*, sigset_t*)> real_pthread_sigmask{
     "pthread_sigmask"};
 ROOST_LISTED constinit Real<int(sigset_t*)> real_sigpending{"sigpending"};
@@ -111,15 +112,6 @@ bool install() {
   action.sa_sigaction = on_sigsys;
   action.sa_flags = SA_SIGINFO | SA_NODEFER | SA_RESTART | SA_ONSTACK;
   return real_sigaction(SIGSYS, &action, nullptr) == 0;
-}
-
-// libc's sigaction.
-int set_action(int signal, const struct sigaction* action, struct sigaction* old) {
-  bool once = action && is_function(action->sa_handler) && action->sa_flags & SA_RESETHAND;
-  constexpr int kCancels = 32, kSetsCredentials = 33;  // libc keeps them for itself, and refuses
-  if (!once || signal == kCancels || signal == kSetsCredentials)
-    return real_sigaction(signal, action, old);
-  return set_handler_once(real_sigaction.get(), signal, *action, old);
 }
 
 [[noreturn]] void die() {
@@ -223,7 +215,7 @@ void hide_blocked_sigsys() {
 }
 
 int program_sigaction(int signal, const struct sigaction* action, struct sigaction* old) {
-  if (!trap_configured() || signal < 1 || signal > 64) return set_action(signal, action, old);
+  if (!trap_configured() || signal < 1 || signal > 64) return lead_action(signal, action, old);
   if (owns(signal)) {
     KernelAction wanted = action ? in_kernel_form(*action) : KernelAction{};
     KernelAction before = exchange_view(action ? &wanted : nullptr);
@@ -238,7 +230,7 @@ int program_sigaction(int signal, const struct sigaction* action, struct sigacti
       copy = *action;
       set_word(copy.sa_mask, mask & ~hidden);
     }
-    return set_action(signal, action ? &copy : nullptr, before);
+    return lead_action(signal, action ? &copy : nullptr, before);
   };
   std::uint64_t hidden = hidden_in_masks();
   int result = set(hidden, old);
@@ -247,20 +239,6 @@ int program_sigaction(int signal, const struct sigaction* action, struct sigacti
   if (old && had) set_word(old->sa_mask, word_of(old->sa_mask) | kSigsys);
   return 0;
 }
-
-sighandler_t set_sigsys_handler(sighandler_t handler, int flags) {
-  KernelAction wanted{reinterpret_cast<std::uintptr_t>(handler), static_cast<unsigned long>(flags),
-                      0, flags & SA_NODEFER ? 0 : kSigsys};
-  return handler_in(exchange_view(&wanted));
-}
-
-void set_sigsys_restart(bool restart) {
-  restart
-      ? view.flags.fetch_or(SA_RESTART, std::memory_order_relaxed)
-      : view.flags.fetch_and(~static_cast<unsigned long>(SA_RESTART), std::memory_order_relaxed);
-}
-
-bool owns_sigsys(int signal) { return owns(signal); }
 
 long program_rt_sigaction(int signal, long action, long old) {
   auto* wanted = reinterpret_cast<const KernelAction*>(action);

@@ -30,10 +30,6 @@ long program_rt_sigaction(int signal, long action, long old);
 long program_rt_sigprocmask(int how, long set, long old);
 // libc's sigaction, likewise.
 int program_sigaction(int signal, const struct sigaction* action, struct sigaction* old);
-// Whether `signal` is SIGSYS and its action kept here; if so the older calls change it by these.
-bool owns_sigsys(int signal);
-sighandler_t set_sigsys_handler(sighandler_t handler, int flags);
-void set_sigsys_restart(bool restart);
 
 // `mask` without SIGSYS, in `copy` if it has to be another: for calls that wait with a mask.
 // Null stays null.
