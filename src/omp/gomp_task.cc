@@ -111,7 +111,7 @@ class GompDependences final : public Dependences {
 
 void nothing(void*) {}
 
-__attribute__((noinline)) void create_in_full(Member& member, GompBody body, bool if_clause,
+__attribute__((noinline)) void create_in_full(Member& member, GompBody& body, bool if_clause,
                                               unsigned flags, void** depend, int priority,
                                               void* detach) {
   bool undeferred = !if_clause || member.task->final_;

@@ -34,9 +34,8 @@ constinit const auto kCallers = callers(std::make_index_sequence<kMaxArguments +
 void invoke_microtask(Team& team, Member& member) {
   std::int32_t gtid = member.gtid;
   auto bound = static_cast<std::int32_t>(member.number);
-  auto count = static_cast<int>(reinterpret_cast<std::uintptr_t>(team.region.data));
-  call_microtask(reinterpret_cast<Microtask>(team.region.function), &gtid, &bound, count,
-                 team.region.arguments);
+  call_microtask(reinterpret_cast<Microtask>(team.region.function), &gtid, &bound,
+                 static_cast<int>(team.region.n_arguments), team.region.arguments);
 }
 
 void fork(Microtask function, int count, void** arguments, unsigned threads) {
@@ -44,8 +43,8 @@ void fork(Microtask function, int count, void** arguments, unsigned threads) {
   Region region;
   region.invoke = invoke_microtask;
   region.function = reinterpret_cast<void*>(function);
-  region.data = reinterpret_cast<void*>(static_cast<std::uintptr_t>(count));
   region.arguments = arguments;
+  region.n_arguments = static_cast<unsigned>(count);
   region.threads = threads ? threads : opener.pushed_threads;
   opener.pushed_threads = 0;
   region.bind = std::exchange(opener.pushed_bind, Bind::no);

@@ -17,7 +17,8 @@ constexpr T kLeast = static_cast<T>(T(-1) < T(0) ? T(1) << (sizeof(T) * 8 - 1) :
 template <class T>
 constexpr T kMost = static_cast<T>(~kLeast<T>);
 
-// Bounds of the caller's variable, in place.
+// Bounds of the caller's variable, in place. Not to be handed on by value: what was just stored
+// word by word would be read in larger parts, which waits for all stores before, of a barrier, say.
 template <class T>
 struct Bounds {
   using Signed = std::make_signed_t<T>;
@@ -33,13 +34,13 @@ struct Bounds {
   std::uint64_t trip() const { return trip_count_to(*lower, *upper, up(), step64()); }
 
   // Iterations low to high - 1.
-  void give(std::uint64_t low, std::uint64_t high) {
+  void give(std::uint64_t low, std::uint64_t high) const {
     auto first = static_cast<std::uint64_t>(*lower);
     *lower = static_cast<T>(first + low * step64());
     *upper = static_cast<T>(first + (high - 1) * step64());
   }
   // None, whatever the bounds are, and so that one more stride does not make it some.
-  void give_none() {
+  void give_none() const {
     if (up()) {
       *lower = *upper == kMost<T> ? *upper : static_cast<T>(*upper + 1);
       *upper = static_cast<T>(*lower - 1);
@@ -54,7 +55,8 @@ struct Bounds {
 
 // One block each.
 template <class T>
-void give_block(Bounds<T> bounds, std::uint64_t size, std::uint64_t number, std::uint64_t unit) {
+void give_block(const Bounds<T>& bounds, std::uint64_t size, std::uint64_t number,
+                std::uint64_t unit) {
   std::uint64_t trip = bounds.trip();
   Block block;
   if (unit > 1) {
@@ -78,7 +80,7 @@ void give_block(Bounds<T> bounds, std::uint64_t size, std::uint64_t number, std:
 
 // Chunks in turn.
 template <class T>
-void give_chunks(Bounds<T> bounds, std::uint64_t size, std::uint64_t number,
+void give_chunks(const Bounds<T>& bounds, std::uint64_t size, std::uint64_t number,
                  std::int64_t chunk_said) {
   using Signed = typename Bounds<T>::Signed;
   std::uint64_t trip = bounds.trip();
@@ -111,7 +113,7 @@ void give_chunks(Bounds<T> bounds, std::uint64_t size, std::uint64_t number,
 }
 
 template <class T>
-void give_part(Bounds<T> bounds, std::int32_t kind, std::uint64_t size, std::uint64_t number,
+void give_part(const Bounds<T>& bounds, std::int32_t kind, std::uint64_t size, std::uint64_t number,
                std::int64_t chunk) {
   if (!bounds.trip()) {
     // The bounds say already that there is none.
@@ -147,7 +149,7 @@ void tell_first_chunk(Member& member, const Bounds<T>& bounds, T first) {
 }
 
 template <class T>
-void for_static_init(const Ident* where, std::int32_t schedule, Bounds<T> bounds,
+void for_static_init(const Ident* where, std::int32_t schedule, const Bounds<T>& bounds,
                      std::int64_t chunk) {
   Member& member = self();
   std::int32_t kind = kmp_schedule(schedule).kind;
@@ -165,14 +167,13 @@ void for_static_init(const Ident* where, std::int32_t schedule, Bounds<T> bounds
 // Both at once: a block for each league, within which the members divide. `upper_of_league`: the
 // end of the league's block.
 template <class T>
-void dist_for_static_init(std::int32_t schedule, Bounds<T> bounds, T* upper_of_league,
+void dist_for_static_init(std::int32_t schedule, const Bounds<T>& bounds, T* upper_of_league,
                           std::int64_t chunk) {
   Member& member = self();
   if (ompt::on()) ompt::work_begins(member, ompt::Work::distribute, bounds.trip());
   T first = *bounds.lower;
   std::int32_t last = 0;
-  Bounds<T> of_league = bounds;
-  of_league.last = &last;
+  Bounds<T> of_league{bounds.lower, bounds.upper, bounds.stride, &last, bounds.step};
   give_part(of_league, kKmpStatic, member.team->league_size, member.team->league, 1);
   *upper_of_league = *bounds.upper;
   if (ompt::on()) tell_first_chunk(member, bounds, first);

@@ -65,6 +65,56 @@ TEST(TaskGrain, a_long_task_ends_it) {
   EXPECT_FALSE(grain.fine(kMembers));
 }
 
+TEST(TaskGrain, a_long_task_behind_short_ones_ends_it_soon) {
+  for (unsigned shorts = 0; shorts < 20; ++shorts) {
+    BusyGrain grain;
+    grain.tell();
+    EXPECT_EQ(in_a_row(grain, shorts), shorts);
+    unsigned long_ones = 0;
+    while (long_ones < 100 && grain.fine(kMembers)) {
+      time_now += kLongTask;
+      grain.executed();
+      ++long_ones;
+    }
+    EXPECT_LE(long_ones, 5u);
+  }
+}
+
+TEST(TaskGrain, what_is_done_between_tasks_counts_for_none) {
+  BusyGrain grain;
+  grain.tell();
+  for (int i = 0; i < 200; ++i) {
+    ASSERT_TRUE(grain.fine(kMembers));
+    grain.executed();
+    time_now += kLongTask;
+  }
+}
+
+TEST(TaskGrain, a_wait_counts_for_none) {
+  BusyGrain grain;
+  for (int phase = 0; phase < 10; ++phase) {
+    grain.tell();
+    EXPECT_EQ(in_a_row(grain, 20), 20u);
+    grain.begin_row();
+    time_now += kLongTask;
+    for (int i = 0; i < 128; ++i) EXPECT_FALSE(grain.fine(kMembers));
+  }
+}
+
+std::uint64_t looks_at_clock = 0;
+std::uint64_t counted_ticks() { return ++looks_at_clock; }
+
+TEST(TaskGrain, the_clock_is_seldom_looked_at_while_tasks_are_short) {
+  TaskGrainBy<counted_ticks> grain;
+  for (int i = 0; i < 128; ++i) EXPECT_FALSE(grain.fine(kMembers));
+  looks_at_clock = 0;
+  grain.tell();
+  unsigned count = 0;
+  for (; grain.fine(kMembers); ++count) grain.executed();
+  EXPECT_GE(count, 256u);
+  EXPECT_LE(looks_at_clock, count / 3);
+}
+
 // Pairs of a short and a long task: each telling costs a long task's time. Of a thousand tellings
 // a few are followed.
 TEST(TaskGrain, long_tasks_among_short_ones_are_soon_queued_for_good) {

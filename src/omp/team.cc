@@ -275,6 +275,13 @@ unsigned count_in_group(const Member& opener, unsigned more) {
   return counted;
 }
 
+void keep_arguments(Team& team) {
+  Region& region = team.region;
+  if (!region.arguments || region.n_arguments > Team::kFewArguments) return;
+  for (unsigned i = 0; i < region.n_arguments; ++i) team.few_arguments[i] = region.arguments[i];
+  region.arguments = team.few_arguments;
+}
+
 }  // namespace
 
 unsigned settle_size(const Member& opener, const Region& region) {
@@ -291,6 +298,7 @@ Team& begin_region(const Region& region) {
   Team& outer = *opener.team;
   Team& team = take_team(carrier, size);
   team.region = region;
+  keep_arguments(team);
   team.opener = &opener;
   team.master = carrier.current;
   team.floating_point = FloatingPoint::of_caller();

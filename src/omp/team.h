@@ -61,7 +61,8 @@ struct Region {
   void (*invoke)(Team& team, Member& member) = nullptr;
   void* function = nullptr;
   void* data = nullptr;
-  void** arguments = nullptr;             // LLVM's microtasks: `data` of them
+  void** arguments = nullptr;  // LLVM's microtasks: so many; else null
+  unsigned n_arguments = 0;
   unsigned threads = 0;                   // num_threads clause; 0: as the ICVs say
   const ThreadsClause* clause = nullptr;  // what else that clause says
   unsigned pieces = 0;                    // of the loop or sections it is; 0: not known
@@ -81,6 +82,10 @@ struct Region {
 struct Team : ult::Batch {
   // ---- what members read as they begin (kReadAtCall) ----
   Region region;
+  // The region's, where they are few: its opener's stack would be one more cache line to fetch, and
+  // not before this one is there.
+  static constexpr unsigned kFewArguments = 4;
+  void* few_arguments[kFewArguments];
   ult::Strand* master = nullptr;  // which runs member 0
   FloatingPoint
       floating_point{};      // the opener's, as it opened the region: members begin with its modes
