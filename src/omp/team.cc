@@ -33,6 +33,12 @@ void begin_member(Member& member) {
   ompt::part_begins(member);
 }
 
+// The standard leaves offsets in such a class to the compilers, which have them.
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Winvalid-offsetof"
+static_assert(offsetof(Team, light) < ult::Batch::kReadAtCall, "what members read is asked for");
+#pragma GCC diagnostic pop
+
 namespace {
 
 // Work for who waits at the end of the region or in a barrier.
