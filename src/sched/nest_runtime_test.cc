@@ -67,17 +67,31 @@ class Spinner {
   Spinner(const Spinner&) = delete;
   Spinner& operator=(const Spinner&) = delete;
 
-  // Whether it has gone to sleep within two seconds.
+  // Whether it has gone to sleep within ten seconds.
   bool sleeps_soon() const {
-    for (Nanoseconds end = os::now() + 2'000'000'000; os::now() < end; std::this_thread::yield()) {
-      if (word_of_thread(index_) & kSleeping) return true;
-    }
-    return false;
+    return sleeps_while([] {});
+  }
+  // While the caller has the core as well: over and over, as the keeper takes back what no thread
+  // of the ledger runs on.
+  bool sleeps_while_owned(CoreIndex owned) const {
+    auto& owner = segment().cores[owned].owner;
+    bool slept = sleeps_while([&] { owner.store(self.index + 1); });
+    owner.store(0);
+    return slept;
   }
   bool sleeps() const { return word_of_thread(index_) & kSleeping; }
   CoreIndex core = kNoCore;
 
  private:
+  template <class Meanwhile>
+  bool sleeps_while(Meanwhile&& meanwhile) const {
+    for (Nanoseconds end = os::now() + 10'000'000'000; os::now() < end; std::this_thread::yield()) {
+      meanwhile();
+      if (sleeps()) return true;
+    }
+    return false;
+  }
+
   std::atomic<ThreadIndex> index_{kNoThread};
   std::atomic<bool> over_{false};
   std::thread thread_;
@@ -93,9 +107,7 @@ TEST_F(NestRuntime, a_thread_stops_spinning_when_its_sibling_gets_a_thread) {
               if (spinner.sleeps()) return "it does not spin";
               // Somebody has the sibling; the ledger is not asked, which might choose the other
               // core.
-              segment().cores[1 - spinner.core].owner.store(self.index + 1);
-              bool slept = spinner.sleeps_soon();
-              segment().cores[1 - spinner.core].owner.store(0);
+              bool slept = spinner.sleeps_while_owned(1 - spinner.core);
               std::string complaint = slept ? "" : "it goes on spinning";
               leave_external();
               return complaint;
@@ -125,9 +137,7 @@ TEST_F(NestRuntime, a_thread_spins_on_while_its_core_is_claimed) {
                 std::this_thread::yield();
               for (int i = 0; i < 1000; ++i) std::this_thread::yield();
               std::string complaint = spinner.sleeps() ? "it stopped" : "";
-              owner.store(self.index + 1);
-              if (!spinner.sleeps_soon()) complaint += "it goes on spinning";
-              owner.store(0);
+              if (!spinner.sleeps_while_owned(spinner.core)) complaint += "it goes on spinning";
               return complaint;
             }),
             "");

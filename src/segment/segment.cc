@@ -34,6 +34,7 @@ int map(int fd, const struct stat& status, bool writable, Segment& segment) {
   struct flock lock = lock_of_mapping(F_RDLCK);
   if (writable) os::raw_syscall(SYS_fcntl, fd, F_OFD_SETLK, os::arg(&lock));
   auto bytes = static_cast<std::size_t>(status.st_size);
+  if (bytes == 0) return -EINVAL;  // as mmap(2) says
   void* base =
       mmap(nullptr, bytes, writable ? PROT_READ | PROT_WRITE : PROT_READ, MAP_SHARED, fd, 0);
   if (base == MAP_FAILED) return -errno;
