@@ -114,6 +114,7 @@ std::uint32_t next_random(TaskDeque& own) {
 template <class Allowed>
 ExplicitTask* steal_from_all(Member& member, TaskDeque& own, Allowed&& allowed) {
   Team& team = *member.team;
+  // No team is empty. NOLINTNEXTLINE(clang-analyzer-core.DivideZero)
   std::uint32_t number = next_random(own) % team.size;
   for (unsigned i = 0; i < team.size; ++i, number = number + 1 < team.size ? number + 1 : 0) {
     if (number == member.number) continue;
@@ -140,6 +141,7 @@ ExplicitTask* steal(Member& member, TaskDeque& own, bool& thorough, Allowed&& al
     if (ExplicitTask* task = steal_from(team, own.victim, allowed)) return task;
   if (team.size > kSmall && ++own.misses % kAllEvery != 0) {
     for (unsigned i = 0; i < kTries; ++i) {
+      // No team is empty. NOLINTNEXTLINE(clang-analyzer-core.DivideZero)
       std::uint32_t number = next_random(own) % team.size;
       if (number == member.number) continue;
       if (ExplicitTask* task = steal_from(team, number, allowed)) {
