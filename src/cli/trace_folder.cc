@@ -46,7 +46,7 @@ RingFolder::RingFolder() : path_(fmt::format("{}/{}XXXXXX", kRingsIn, ring_prefi
 }
 
 RingFolder::~RingFolder() {
-  static_cast<void>(remove_rings(path_));  // `roost clean` finds the rest
+  [[maybe_unused]] std::error_code left = remove_rings(path_);  // `roost clean` finds it
   if (lock_ >= 0) close(lock_);
 }
 

@@ -40,13 +40,18 @@ int set_action(int signal, const struct sigaction* action, struct sigaction* bef
   return result;
 }
 
-// As the older calls set it: what was there before.
-sighandler_t set_handler(int signal, sighandler_t handler, int flags, const sigset_t& mask) {
-  struct sigaction wanted = {}, found = {};
+int set_action(int signal, sighandler_t handler, int flags, const sigset_t& mask,
+               struct sigaction& before) {
+  struct sigaction wanted = {};
   wanted.sa_handler = handler;
   wanted.sa_flags = flags;
   wanted.sa_mask = mask;
-  return set_action(signal, &wanted, &found) == 0 ? found.sa_handler : SIG_ERR;
+  return set_action(signal, &wanted, &before);
+}
+// As the older calls do: what was there before.
+sighandler_t set_handler(int signal, sighandler_t handler, int flags, const sigset_t& mask) {
+  struct sigaction found;
+  return set_action(signal, handler, flags, mask, found) == 0 ? found.sa_handler : SIG_ERR;
 }
 
 bool refuses(int signal, sighandler_t handler) {
@@ -103,25 +108,23 @@ ROOST_EXPORT sighandler_t sigset(int signal, sighandler_t handler) noexcept {
   if (refuses(signal, SIG_DFL)) return SIG_ERR;
   const sigset_t set = only(signal);
   sigset_t blocked;
-  sighandler_t found = SIG_HOLD;
-  if (handler == SIG_HOLD) {
-    struct sigaction there;
-    if (sigprocmask(SIG_BLOCK, &set, &blocked) != 0) return SIG_ERR;
-    if (has(blocked, signal)) return SIG_HOLD;
-    return sigaction(signal, nullptr, &there) == 0 ? there.sa_handler : SIG_ERR;
-  }
-  found = set_handler(signal, handler, 0, kNone);
-  if (found == SIG_ERR || sigprocmask(SIG_UNBLOCK, &set, &blocked) != 0) return SIG_ERR;
-  return has(blocked, signal) ? SIG_HOLD : found;
+  struct sigaction before;
+  bool holds = handler == SIG_HOLD;
+  if (!holds && set_action(signal, handler, 0, kNone, before) != 0) return SIG_ERR;
+  if (sigprocmask(holds ? SIG_BLOCK : SIG_UNBLOCK, &set, &blocked) != 0) return SIG_ERR;
+  if (has(blocked, signal)) return SIG_HOLD;
+  if (holds && set_action(signal, nullptr, &before) != 0) return SIG_ERR;
+  return before.sa_handler;
 }
 
 ROOST_EXPORT int sigignore(int signal) noexcept {
-  return set_handler(signal, SIG_IGN, 0, kNone) == SIG_ERR ? -1 : 0;
+  struct sigaction before;
+  return set_action(signal, SIG_IGN, 0, kNone, before);
 }
 
 ROOST_EXPORT int siginterrupt(int signal, int interrupts) noexcept {
   struct sigaction action;
-  if (sigaction(signal, nullptr, &action) != 0) return -1;
+  if (set_action(signal, nullptr, &action) != 0) return -1;
   if (interrupts) {
     interrupting.fetch_or(signal_bit(signal), std::memory_order_relaxed);
     action.sa_flags &= ~SA_RESTART;
@@ -129,7 +132,7 @@ ROOST_EXPORT int siginterrupt(int signal, int interrupts) noexcept {
     interrupting.fetch_and(~signal_bit(signal), std::memory_order_relaxed);
     action.sa_flags |= SA_RESTART;
   }
-  return sigaction(signal, &action, nullptr);
+  return set_action(signal, &action, nullptr);
 }
 
 }  // namespace roost

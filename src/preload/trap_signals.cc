@@ -21,6 +21,9 @@ namespace {
 
 constexpr std::uint64_t kSigsys = os::kTraps;
 
+// The kernel leaves them out of every mask.
+constexpr std::uint64_t kNeverBlocked = signal_bit(SIGKILL) | signal_bit(SIGSTOP);
+
 using os::KernelAction;
 constexpr std::uintptr_t kDefault = 0, kIgnore = 1;
 
@@ -58,7 +61,7 @@ KernelAction exchange_view(const KernelAction* action) {
                    view.flags.load(std::memory_order_relaxed), 0,
                    view.mask.load(std::memory_order_relaxed)};
   if (!action) return old;
-  view.mask.store(action->mask, std::memory_order_relaxed);
+  view.mask.store(action->mask & ~kNeverBlocked, std::memory_order_relaxed);
   view.flags.store(action->flags, std::memory_order_relaxed);
   view.handler.store(action->handler, std::memory_order_relaxed);
   return old;
@@ -71,6 +74,12 @@ bool exchange_mask(int signal, const std::uint64_t* mask) {
   return (*mask & kSigsys ? masks_with_sigsys.fetch_or(bit, std::memory_order_relaxed)
                           : masks_with_sigsys.fetch_and(~bit, std::memory_order_relaxed)) &
          bit;
+}
+
+// The kernel has refused what exchange_mask() has noted.
+void restore_mask(int signal, bool had) {
+  std::uint64_t mask = had ? kSigsys : 0;
+  exchange_mask(signal, &mask);
 }
 
 // Takes SIGSYS out of the masks of all actions. No handler of this thread may interrupt it.
@@ -234,7 +243,10 @@ int program_sigaction(int signal, const struct sigaction* action, struct sigacti
   };
   std::uint64_t hidden = hidden_in_masks();
   int result = set(hidden, old);
-  if (result != 0) return result;
+  if (result != 0) {
+    if (action) restore_mask(signal, had);
+    return result;
+  }
   if (must_set_again(mask, hidden)) set(kSigsys, nullptr);
   if (old && had) set_word(old->sa_mask, word_of(old->sa_mask) | kSigsys);
   return 0;
@@ -262,7 +274,10 @@ long program_rt_sigaction(int signal, long action, long old) {
   };
   std::uint64_t hidden = hidden_in_masks();
   long result = set(hidden, old);
-  if (result != 0) return result;
+  if (result != 0) {
+    if (wanted) restore_mask(signal, had);
+    return result;
+  }
   if (must_set_again(mask, hidden)) set(kSigsys, 0);
   if (before && had) before->mask |= kSigsys;
   if (before) before->handler = word_of(change.before(handler_in(*before)));
