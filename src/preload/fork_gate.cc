@@ -11,18 +11,39 @@ namespace {
 
 std::atomic<std::uint32_t> inside{0}, forks{0};
 
+// Forks that have led to this process: each child counts from nothing.
+std::atomic<std::uint32_t> generation{0};
+
+// Where a handler may have forked since: in the child nobody is inside, whatever part of a count
+// the fork came in.
+void end_count(std::uint32_t begun_in) {
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  if (generation.load(std::memory_order_relaxed) == begun_in) return;
+  self.unforked = 0;
+  inside.store(0, std::memory_order_relaxed);
+}
+std::uint32_t begin_count() {
+  std::uint32_t now = generation.load(std::memory_order_relaxed);
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  return now;
+}
+
 // The thread's own count is never behind: a handler that forks here must not wait for its thread,
 // which would not get on if signals came faster than that wait ends.
 void count_in() {
+  std::uint32_t begun_in = begin_count();
   ++self.unforked;
   std::atomic_signal_fence(std::memory_order_seq_cst);
   inside.fetch_add(1, std::memory_order_seq_cst);
+  end_count(begun_in);
 }
 void count_out() {
+  std::uint32_t begun_in = begin_count();
   if (!self.unforked) return;  // in a child, forked by a handler that had interrupted the section
   inside.fetch_sub(1, std::memory_order_release);
   std::atomic_signal_fence(std::memory_order_seq_cst);
   --self.unforked;
+  end_count(begun_in);
 }
 
 bool others_are_inside() { return inside.load(std::memory_order_seq_cst) > self.unforked; }
@@ -82,6 +103,7 @@ void fork_gate_open() {
 void fork_gate_after_fork() {
   inside.store(0, std::memory_order_relaxed);
   self.unforked = 0;
+  generation.fetch_add(1, std::memory_order_relaxed);
   forks.store(0, std::memory_order_relaxed);
 }
 
