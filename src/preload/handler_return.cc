@@ -1,8 +1,11 @@
 // The restorer of the program's handlers.
 #include "preload/handler_return.h"
 
+#include <gnu/libc-version.h>
+
 #include <atomic>
 
+#include "base/loaded_object.h"
 #include "preload/in_handler.h"
 #include "preload/kernel_action.h"
 #include "preload/real.h"
@@ -22,9 +25,20 @@ ROOST_LISTED constinit Real<int(int, const struct sigaction*, struct sigaction*)
     "sigaction"};
 
 #if defined(__x86_64__)
+// Not so behind another library that has a say in handlers (ThreadSanitizer's, Java's libjsig): it
+// is to be asked. An older libc (before 2.35) does not tell.
+bool is_libcs(const void* function) {
+  dl_find_object its, libcs;
+  if (!_dl_find_object) return true;
+  return find_object(function, its) &&
+         find_object(reinterpret_cast<const void*>(&gnu_get_libc_version), libcs) &&
+         its.dlfo_link_map == libcs.dlfo_link_map;
+}
+
 // It names its restorer whatever it sets. Not a signal that is ignored: the kernel would throw away
 // one that is pending. The last ones are those that others are least likely to set.
 void learn_libcs_return() {
+  if (!is_libcs(reinterpret_cast<const void*>(real_sigaction.get()))) return;
   constexpr int kLastRealTime = 64, kFirstRealTime = 34;
   for (int signal = kLastRealTime; signal >= kFirstRealTime; --signal) {
     os::KernelAction there{}, by_libc{};

@@ -3,8 +3,9 @@
 // preload/in_handler.h looks for.
 //
 // The kernel returns from handlers to the *restorer* that libc's sigaction names. Ours takes its
-// place where the program sets a handler through libc. Frames that handlers leave by a jump stay as
-// they are, and so do those of handlers that are set by system calls of the program's own.
+// place where the program sets a handler through libc, and no other library stands before that.
+// Frames that handlers leave by a jump stay as they are, and so do those of handlers that are set
+// by system calls of the program's own.
 #pragma once
 
 #include <signal.h>
