@@ -40,6 +40,8 @@ bool knows_owner(const pthread_mutex_t* mutex) {
   int type = kind(mutex) & kTypeMask;
   return type != 0 && type != kAdaptive;
 }
+// A robust one is taken where its last owner has died, too.
+bool is_taken_by(int result) { return result == 0 || result == EOWNERDEAD; }
 void note_owned(const pthread_mutex_t* mutex, int change) {
   if (Thread* t = this_thread()) t->owned_mutexes += change;
   if (__builtin_expect(own_light.self != nullptr, 0)) note_light_owner(mutex, change);
@@ -109,7 +111,7 @@ int lock_in_libc(pthread_mutex_t* mutex, const Deadline* deadline) {
                ? real::pthread_mutex_timedlock(mutex, &deadline->at)
                : real::pthread_mutex_clocklock(mutex, CLOCK_MONOTONIC, &deadline->at);
   });
-  if (result == 0 && knows_owner(mutex)) note_owned(mutex, 1);
+  if (is_taken_by(result) && knows_owner(mutex)) note_owned(mutex, 1);
   return result;
 }
 
@@ -205,7 +207,7 @@ int mutex_timedlock(pthread_mutex_t* mutex, clockid_t clock, const timespec* at)
 int mutex_trylock(pthread_mutex_t* mutex) {
   if (has_light_siblings() && held_by_sibling(mutex)) return EBUSY;
   int result = real::pthread_mutex_trylock(mutex);
-  if (result == 0 && knows_owner(mutex)) note_owned(mutex, 1);
+  if (is_taken_by(result) && knows_owner(mutex)) note_owned(mutex, 1);
   return result;
 }
 

@@ -61,6 +61,30 @@ static void recover(void) {
   EXPECT_EQ(pthread_mutex_destroy(&shared->mutex), 0);
 }
 
+static pthread_mutex_t plain_recursive = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
+
+static void* recover_and_end_as_another_ones_owner(void* unused) {
+  EXPECT_EQ(pthread_mutex_lock(&shared->mutex), EOWNERDEAD);
+  recover();
+  EXPECT_EQ(pthread_mutex_lock(&plain_recursive), 0);
+  return unused;
+}
+static void* find_it_busy(void* unused) {
+  EXPECT_EQ(pthread_mutex_trylock(&plain_recursive), EBUSY);
+  return unused;
+}
+
+// Who recovers one has taken it as well: it owns no other less for that.
+CASE(no_later_thread_passes_for_an_owner_that_has_recovered_another) {
+  FOR_EACH_ROBUST_KIND(kind) {
+    init_mutex(&shared->mutex, kind, 0);
+    run(lock_and_end, &shared->mutex);
+    run(recover_and_end_as_another_ones_owner, NULL);
+    run(find_it_busy, NULL);
+    plain_recursive = (pthread_mutex_t)PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
+  }
+}
+
 CASE(a_thread_that_ends_leaves_owner_dead) {
   void* (*const ends[])(void*) = {lock_and_end, lock_and_exit, lock_and_be_cancelled};
   FOR_EACH_ROBUST_KIND(kind) {
