@@ -67,10 +67,28 @@ int timed_wait(pthread_cond_t* cond, pthread_mutex_t* mutex, clockid_t clock, co
   return wait(cond, mutex, &deadline);
 }
 
+// Of a light thread that alone may have the mutex again, and whose siblings go on meanwhile. Other
+// processes wake those who wait in libc: so this one wakes now and then for nothing, as it may.
+int wait_beside_siblings(pthread_cond_t* cond, pthread_mutex_t* mutex, const Deadline* deadline) {
+  LookNowAndThen look(deadline, true);
+  int result = wait(cond, mutex, look.deadline());
+  return result == ETIMEDOUT && !look.is_over() ? 0 : result;
+}
+
 template <class Call>
-int wait_in_libc(pthread_mutex_t* mutex, const Call& call) {
+int wait_in_libc(pthread_cond_t* cond, pthread_mutex_t* mutex, const Deadline* deadline,
+                 const Call& call) {
+  if (has_light_siblings() && !any_thread_may_lock(mutex) && !inside_roost())
+    return wait_beside_siblings(cond, mutex, deadline);
   mutex_waits_in_libc(mutex);
   return mutex_wait_in_libc(mutex, call, ETIMEDOUT);
+}
+template <class Call>
+int timed_wait_in_libc(pthread_cond_t* cond, pthread_mutex_t* mutex, clockid_t clock,
+                       const timespec* at, const Call& call) {
+  if (!valid(at)) return EINVAL;
+  Deadline deadline = deadline_of(at, clock);
+  return wait_in_libc(cond, mutex, &deadline, call);
 }
 
 void wake_deferred(const void* cond, std::uint32_t count) { cond_wake(cond, count); }
@@ -112,25 +130,26 @@ void cond_wake(const void* cond, std::uint32_t count) {
 
 int cond_wait(pthread_cond_t* cond, pthread_mutex_t* mutex) {
   if (shared(cond))
-    return wait_in_libc(mutex, [&] { return real::pthread_cond_wait(cond, mutex); });
+    return wait_in_libc(cond, mutex, nullptr, [&] { return real::pthread_cond_wait(cond, mutex); });
   return wait(cond, mutex, nullptr);
 }
 
 int cond_timedwait(pthread_cond_t* cond, pthread_mutex_t* mutex, const timespec* at) {
   if (shared(cond))
-    return wait_in_libc(mutex, [&] { return real::pthread_cond_timedwait(cond, mutex, at); });
+    return timed_wait_in_libc(cond, mutex, clock_of(cond), at,
+                              [&] { return real::pthread_cond_timedwait(cond, mutex, at); });
   return timed_wait(cond, mutex, clock_of(cond), at);
 }
 
 int cond_signal(pthread_cond_t* cond) {
   if (libc_has_waiters(cond)) real::pthread_cond_signal(cond);
-  if (!shared(cond)) wake(cond, 1);
+  wake(cond, 1);
   return 0;
 }
 
 int cond_broadcast(pthread_cond_t* cond) {
   if (libc_has_waiters(cond)) real::pthread_cond_broadcast(cond);
-  if (!shared(cond)) wake(cond, UINT_MAX);
+  wake(cond, UINT_MAX);
   return 0;
 }
 
@@ -138,8 +157,8 @@ ROOST_EXPORT int pthread_cond_clockwait(pthread_cond_t* cond, pthread_mutex_t* m
                                         clockid_t clock, const timespec* at) {
   if (!supported(clock)) return EINVAL;
   if (shared(cond))
-    return wait_in_libc(mutex,
-                        [&] { return real::pthread_cond_clockwait(cond, mutex, clock, at); });
+    return timed_wait_in_libc(cond, mutex, clock, at,
+                              [&] { return real::pthread_cond_clockwait(cond, mutex, clock, at); });
   return timed_wait(cond, mutex, clock, at);
 }
 

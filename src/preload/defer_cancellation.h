@@ -6,10 +6,12 @@
 namespace roost {
 
 // While it lives the calling thread is not cancelled at just any instruction: not while it is
-// inside Roost, in a place where the program was computing.
+// inside Roost, in a place where the program was computing, or with a waiter on its stack.
 class DeferCancellation {
  public:
-  DeferCancellation() { pthread_setcanceltype(PTHREAD_CANCEL_DEFERRED, &before_); }
+  explicit DeferCancellation(bool wanted = true) {
+    if (wanted) pthread_setcanceltype(PTHREAD_CANCEL_DEFERRED, &before_);
+  }
   // Acts on a request that came meanwhile: does not return then.
   ~DeferCancellation() noexcept(false) {
     if (before_ != PTHREAD_CANCEL_DEFERRED) pthread_setcanceltype(before_, nullptr);
@@ -19,7 +21,7 @@ class DeferCancellation {
   DeferCancellation& operator=(const DeferCancellation&) = delete;
 
  private:
-  int before_;
+  int before_ = PTHREAD_CANCEL_DEFERRED;
 };
 
 }  // namespace roost

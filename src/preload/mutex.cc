@@ -4,7 +4,8 @@
 // try again with a core in hand. unlock: libc's unlock, then wake one waiter unless one is already
 // awake and on its way [lot-1]. A waiter keeps its place in the queue until it has the lock.
 // Robust, priority-inheriting, priority-protected and process-shared mutexes wait in libc's own
-// call with the core given away.
+// call with the core given away; for light threads with siblings, which one of them may hold it
+// for, in the lot, with a look now and then, as others unlock them unseen.
 // Uncontended cost over glibc: a call through a pointer, and one load at unlock.
 #include "preload/mutex.h"
 
@@ -27,17 +28,19 @@ constexpr int kTypeMask = 3;
 constexpr int kErrorCheck = 2;
 constexpr int kAdaptive = 3;
 constexpr int kShared = 128;
-constexpr int kOfThread = 16 | 32 | 64;  // robust, inherit, protect: the kernel knows the owner
+constexpr int kRobust = 16, kInherit = 32, kProtect = 64;
+constexpr int kOfThread = kRobust | kInherit | kProtect;
 constexpr int kLibcWaits = kOfThread | kShared;
 
 int kind(const pthread_mutex_t* mutex) {
   return __atomic_load_n(&mutex->__data.__kind, __ATOMIC_RELAXED);
 }
 
-// A recursive or error-checking mutex is bound to the kernel's thread id. A thread that ends with
-// one locked is not reused: the next thread would pass for its owner.
+// A recursive or error-checking mutex is bound to the kernel's thread id, and so is what the kernel
+// knows the owner of. A thread that ends with one locked is not reused: the next thread would pass
+// for its owner.
 bool knows_owner(const pthread_mutex_t* mutex) {
-  int type = kind(mutex) & kTypeMask;
+  int type = kind(mutex) & (kTypeMask | kOfThread);
   return type != 0 && type != kAdaptive;
 }
 // A robust one is taken where its last owner has died, too.
@@ -47,20 +50,42 @@ void note_owned(const pthread_mutex_t* mutex, int change) {
   if (__builtin_expect(own_light.self != nullptr, 0)) note_light_owner(mutex, change);
 }
 
-// glibc's trylock leaves a robust mutex locked that it finds not recoverable; its lock does not.
-constexpr int kRobust = 16;
+// Whether a robust mutex is not recoverable. That is for good.
 constexpr int kNotRecoverable = 0x7ffffffe;
 bool lost(const pthread_mutex_t* mutex) {
   return kind(mutex) & kRobust &&
          __atomic_load_n(&mutex->__data.__owner, __ATOMIC_RELAXED) == kNotRecoverable;
 }
+// Libc has just told the caller so. Its trylock has taken it nevertheless, and leaves it locked;
+// its lock gives it back, but wakes nobody where it is marked as waited for (lll_unlock, which
+// takes the word for a signed one): others would wait in libc for ever.
+[[gnu::noinline, gnu::cold]] void leave_lost(pthread_mutex_t* mutex) {
+  auto* word = reinterpret_cast<std::atomic<std::uint32_t>*>(&mutex->__data.__lock);
+  std::uint32_t value = word->load(std::memory_order_relaxed);
+  if ((value & FUTEX_TID_MASK) == static_cast<std::uint32_t>(own_tid()))
+    word->store(0, std::memory_order_seq_cst);
+  os::futex_wake(word, INT_MAX, os::FutexScope::shared);
+}
+// What a lock or a trylock of libc's for one that knows its owner has come to.
+void note_taken(pthread_mutex_t* mutex, int result) {
+  if (is_taken_by(result)) note_owned(mutex, 1);
+  if (result == ENOTRECOVERABLE) leave_lost(mutex);
+}
 
+// The kernel knows the owner by the lock word; the other has none from a robust one's EOWNERDEAD
+// until it is consistent.
 bool held_by_this_thread(const pthread_mutex_t* mutex) {
+  if (kind(mutex) & (kRobust | kInherit))
+    return (__atomic_load_n(&mutex->__data.__lock, __ATOMIC_RELAXED) & FUTEX_TID_MASK) == own_tid();
   return __atomic_load_n(&mutex->__data.__owner, __ATOMIC_RELAXED) == own_tid();
 }
 // To libc, light threads of one thread are the same owner.
 bool held_by_sibling(const pthread_mutex_t* mutex) {
   return knows_owner(mutex) && held_by_this_thread(mutex) && !owned_by_this_light_thread(mutex);
+}
+// A light thread with siblings does not: what they hold, libc would take for its own.
+bool waits_in_libc(const pthread_mutex_t* mutex) {
+  return kind(mutex) & kLibcWaits && !has_light_siblings();
 }
 
 // While the process has one thread libc locks and unlocks without an atomic instruction; its
@@ -111,12 +136,12 @@ int lock_in_libc(pthread_mutex_t* mutex, const Deadline* deadline) {
                ? real::pthread_mutex_timedlock(mutex, &deadline->at)
                : real::pthread_mutex_clocklock(mutex, CLOCK_MONOTONIC, &deadline->at);
   });
-  if (is_taken_by(result) && knows_owner(mutex)) note_owned(mutex, 1);
+  if (knows_owner(mutex)) note_taken(mutex, result);
   return result;
 }
 
 int lock_contended(pthread_mutex_t* mutex, const Deadline* deadline) {
-  constexpr int kHasMoved = -1;  // to libc: mutex_waits_in_libc()
+  constexpr int kHasMoved = -1;  // to libc: mutex_waits_in_libc(), or siblings have ended
   if (would_deadlock(mutex)) return EDEADLK;
   bool behind_another = gives_way(mutex);
   self.give_way = nullptr;
@@ -124,11 +149,12 @@ int lock_contended(pthread_mutex_t* mutex, const Deadline* deadline) {
     int result = mutex_trylock(mutex);
     if (result != EBUSY) return result;
   }
-  LotHost host(deadline);
+  LookNowAndThen look(deadline, kind(mutex) & kLibcWaits);
+  LotHost host(look.deadline());
   host.waits_for("mutex");
   LotBucketOf& bucket = bucket_of(mutex);
   auto attempt = [&] {
-    if (kind(mutex) & kLibcWaits) return kHasMoved;
+    if (waits_in_libc(mutex)) return kHasMoved;
     if (behind_another) {
       behind_another = false;
       // A waiter on its way to the free mutex will take it, and its unlock wakes us.
@@ -138,11 +164,19 @@ int lock_contended(pthread_mutex_t* mutex, const Deadline* deadline) {
     return mutex_trylock(mutex);
   };
   blas_lock_waiters(1);
-  int result = wait_retry<RealWorld>(bucket, mutex, 0, host, EBUSY, attempt, [](WaitResult end) {
-    return end == WaitResult::timed_out ? ETIMEDOUT : EBUSY;
-  });
+  int result = wait_retry<RealWorld>(bucket, mutex, 0, host, EBUSY, attempt, why_gave_up);
   blas_lock_waiters(-1);
+  if (result == ECANCELED) act_on_cancel();
+  if (result == ECANCELED || (result == ETIMEDOUT && !look.is_over()))
+    return lock_contended(mutex, deadline);
   return result == kHasMoved ? lock_in_libc(mutex, deadline) : result;
+}
+
+int lock_busy(pthread_mutex_t* mutex, const Deadline* deadline) {
+  if (inside_roost()) return lock_in_libc(mutex, deadline);
+  if (kind(mutex) & kLibcWaits && is_light()) let_siblings_go_first();
+  if (waits_in_libc(mutex)) return lock_in_libc(mutex, deadline);
+  return lock_contended(mutex, deadline);
 }
 
 // Threads that run take the mutex again before a woken waiter gets a core: that is what makes locks
@@ -162,11 +196,10 @@ void wake_next(const void* mutex, std::uint32_t) {
 
 // Apart from mutex_lock() and mutex_unlock(), so that these save no registers.
 [[gnu::noinline]] int lock_among_threads(pthread_mutex_t* mutex) {
-  if (__builtin_expect(lost(mutex), 0)) return real::pthread_mutex_lock(mutex);
+  if (__builtin_expect(lost(mutex), 0)) return ENOTRECOVERABLE;
   int result = __builtin_expect(gives_way(mutex), 0) ? EBUSY : mutex_trylock(mutex);
   if (__builtin_expect(result != EBUSY, 1)) return result;
-  if (kind(mutex) & kLibcWaits || inside_roost()) return lock_in_libc(mutex, nullptr);
-  return lock_contended(mutex, nullptr);
+  return lock_busy(mutex, nullptr);
 }
 
 // After the caller has unlocked it. Returns 0.
@@ -195,19 +228,18 @@ void wake_next(const void* mutex, std::uint32_t) {
 
 int mutex_timedlock(pthread_mutex_t* mutex, clockid_t clock, const timespec* at) {
   if (!supported(clock)) return EINVAL;
-  if (lost(mutex)) return real::pthread_mutex_lock(mutex);
+  if (lost(mutex)) return ENOTRECOVERABLE;
   int result = mutex_trylock(mutex);
   if (result != EBUSY) return result;
   if (!valid(at)) return would_deadlock(mutex) ? EDEADLK : EINVAL;
   Deadline deadline = deadline_of(at, clock);
-  if (kind(mutex) & kLibcWaits || inside_roost()) return lock_in_libc(mutex, &deadline);
-  return lock_contended(mutex, &deadline);
+  return lock_busy(mutex, &deadline);
 }
 
 int mutex_trylock(pthread_mutex_t* mutex) {
   if (has_light_siblings() && held_by_sibling(mutex)) return EBUSY;
   int result = real::pthread_mutex_trylock(mutex);
-  if (is_taken_by(result) && knows_owner(mutex)) note_owned(mutex, 1);
+  if (__builtin_expect(knows_owner(mutex), 0)) note_taken(mutex, result);
   return result;
 }
 
@@ -225,9 +257,7 @@ int mutex_unlock(pthread_mutex_t* mutex) {
   return result;
 }
 
-bool any_thread_may_lock(const pthread_mutex_t* mutex) {
-  return !knows_owner(mutex) && !(kind(mutex) & kOfThread);
-}
+bool any_thread_may_lock(const pthread_mutex_t* mutex) { return !knows_owner(mutex); }
 
 void note_owner(pthread_mutex_t* mutex) {
   __atomic_store_n(&mutex->__data.__owner, own_tid(), __ATOMIC_RELAXED);

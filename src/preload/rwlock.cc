@@ -5,7 +5,8 @@
 // waits, so those that have the lock may wait for those that come. Only a lock that prefers writers
 // (PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP) is busy to readers while a writer waits, and wakes
 // them no further than to the next writer.
-// Process-shared locks wait in libc's own call with the core given away.
+// Process-shared locks wait in libc's own call with the core given away; for light threads with
+// siblings, which may hold them, in the lot with a look now and then.
 #include <errno.h>
 
 #include "preload/wait.h"
@@ -74,10 +75,12 @@ class Host : public LotHost {
   }
 };
 
+// EBUSY: look again.
 int lock_in_lot(pthread_rwlock_t* lock, Tag tag, const Deadline* deadline) {
   if (written_by_me(lock)) return EDEADLK;
   bool queued = false;
-  Host host(deadline);
+  LookNowAndThen look(deadline, shared(lock));
+  Host host(look.deadline());
   host.waits_for("rwlock");
   int result = wait_retry<RealWorld>(
       bucket_of(lock), lock, tag, host, EBUSY,
@@ -87,10 +90,12 @@ int lock_in_lot(pthread_rwlock_t* lock, Tag tag, const Deadline* deadline) {
         queued = true;
         return polite ? EBUSY : attempt(lock, tag);
       },
-      [](WaitResult ended) { return ended == WaitResult::timed_out ? ETIMEDOUT : EBUSY; });
+      why_gave_up);
   // A writer that gives up may have been all that kept readers waiting.
-  if (result == ETIMEDOUT && tag == kWriter) wake_waiters(lock, 1);
-  return result;
+  bool gave_up = result == ETIMEDOUT || result == ECANCELED;
+  if (gave_up && tag == kWriter) wake_waiters(lock, 1);
+  if (result == ECANCELED) act_on_cancel();
+  return gave_up && !(result == ETIMEDOUT && look.is_over()) ? EBUSY : result;
 }
 
 int lock_fast(pthread_rwlock_t* lock, Tag tag) {
@@ -101,9 +106,12 @@ int lock_fast(pthread_rwlock_t* lock, Tag tag) {
 template <class LibcCall>
 int acquire(pthread_rwlock_t* lock, Tag tag, const Deadline* deadline, LibcCall&& libc) {
   int result = lock_fast(lock, tag);
-  if (__builtin_expect(result != EBUSY, 1)) return result;
-  if (shared(lock) || inside_roost()) return without_core(libc);
-  return lock_in_lot(lock, tag, deadline);
+  while (__builtin_expect(result == EBUSY, 0)) {
+    if (inside_roost()) return without_core(libc);
+    if (shared(lock) && !(is_light() && let_siblings_go_first())) return without_core(libc);
+    result = lock_in_lot(lock, tag, deadline);
+  }
+  return result;
 }
 
 template <class LibcCall>

@@ -164,6 +164,13 @@ WaitResult LotHost::sleep_beside_siblings(LotWaiter& waiter) {
   }
 }
 
+LookNowAndThen::LookNowAndThen(const Deadline* deadline, bool wanted) : deadline_(deadline) {
+  constexpr Nanoseconds kLook = 1'000'000;
+  if (!wanted || (deadline && left_until(*deadline) <= kLook)) return;
+  look_ = {os::to_timespec(os::now() + kLook), false};
+  deadline_ = &look_;
+}
+
 void LotHost::await_signal(LotWaiter& waiter) {
   // The signaller has taken the waiter out of the queue and is a few instructions from waking it.
   deadline_ = nullptr;

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <time.h>
 
+#include "preload/defer_cancellation.h"
 #include "preload/errand.h"
 #include "preload/light.h"
 #include "preload/process.h"
@@ -38,14 +39,17 @@ inline LotBucketOf& bucket_of(const void* key) { return lot.bucket(key); }
 // The lot's host in a real process: managed threads park on their record, others on the waiter.
 class LotHost {
  public:
-  explicit LotHost(const Deadline* deadline = nullptr, bool interruptible = false,
-                   bool cancellable = false)
+  // For who wakes.
+  LotHost() : deferral_(false) {}
+  // For who waits. A thread that may be cancelled anywhere is so at the wait's end: asleep, it has
+  // a waiter in the queue.
+  explicit LotHost(const Deadline* deadline, bool interruptible = false, bool cancellable = false)
       : deadline_(deadline),
         interruptible_(interruptible),
-        cancellable_(cancellable && cancel_enabled()) {}
+        cancellable_((cancellable || deferral_.was_asynchronous()) && cancel_enabled()) {}
   // For a managed thread. The sleep ends as interrupted when something happens at the word.
   explicit LotHost(OutsideWord& outside)
-      : deadline_(nullptr), outside_(&outside), interruptible_(true), cancellable_(false) {}
+      : deferral_(false), outside_(&outside), interruptible_(true) {}
 
   // What a trace calls it: the kind of the object.
   void waits_for(const char* object) { object_ = object; }
@@ -71,11 +75,12 @@ class LotHost {
   WaitResult sleep_unmanaged(LotWaiter& waiter);
   WaitResult sleep_beside_siblings(LotWaiter& waiter);
 
-  const Deadline* deadline_;
+  DeferCancellation deferral_;
+  const Deadline* deadline_ = nullptr;
   const char* object_ = nullptr;
   OutsideWord* outside_ = nullptr;
-  bool interruptible_;
-  bool cancellable_;
+  bool interruptible_ = false;
+  bool cancellable_ = false;
 
   LotBucketOf* bucket_ = nullptr;
   LotWaiter* waiter_ = nullptr;
@@ -86,6 +91,26 @@ class LotHost {
   static constinit thread_local LotHost* innermost_
       __attribute__((tls_model("initial-exec"), visibility("hidden")));
 };
+
+// A wait in the lot for what comes unseen, too: from other processes, by the kernel. So it ends now
+// and then, before its deadline, to look.
+class LookNowAndThen {
+ public:
+  LookNowAndThen(const Deadline* deadline, bool wanted);
+  const Deadline* deadline() const { return deadline_; }
+  // Whether the deadline that has passed is the wait's.
+  bool is_over() const { return deadline_ != &look_; }
+
+ private:
+  const Deadline* deadline_;
+  Deadline look_;
+};
+
+// Of waits of the retry protocol that are busy, or end so.
+inline int why_gave_up(WaitResult end) {
+  if (end == WaitResult::timed_out) return ETIMEDOUT;
+  return end == WaitResult::cancelled ? ECANCELED : EBUSY;
+}
 
 // True in a signal handler that interrupted Roost itself: waits go to libc, wakes are deferred.
 inline bool inside_roost() { return self.depth != 0; }

@@ -35,7 +35,7 @@ DIRECTIVE = re.compile(r"^\s*(?://|!)\s*(compilers|threads|env|flags|limit|refer
                        r"|library|ours|scheduler|sanitized):\s*(.*?)\s*$")
 # One that was run into a sentence, as formatters do.
 LOST = re.compile(r"(?://|!).*\S\s+(?:(?:threads|limit): \d|reference: (?:no|gcc|clang)"
-                  r"|compilers: (?:gcc|clang)|flags: -|sanitized: )")
+                  r"|compilers: (?:gcc|clang)|flags: -|sanitized: |scheduler: roost)")
 
 
 @dataclass
