@@ -28,7 +28,7 @@ Barrier& fields(pthread_barrier_t* barrier) { return *reinterpret_cast<Barrier*>
 ROOST_EXPORT int pthread_barrier_wait(pthread_barrier_t* barrier) noexcept {
   Barrier& b = fields(barrier);
   if (b.shared) return without_core_anywhere([&] { return real::pthread_barrier_wait(barrier); });
-  LotHost host;
+  LotHost host(nullptr);
   host.waits_for("barrier");
   LotBucketOf& bucket = bucket_of(barrier);
   LotWaiter waiter;
@@ -43,10 +43,12 @@ ROOST_EXPORT int pthread_barrier_wait(pthread_barrier_t* barrier) noexcept {
   });
   if (waits) {
     auto goes_on = [&] { return b.current_round == round; };
-    while (end_signal_wait<RealWorld>(bucket, waiter, host) == WaitResult::abandoned &&
-           begin_signal_wait<RealWorld>(bucket, waiter, host, goes_on)) {
+    for (;;) {
+      WaitResult end = end_signal_wait<RealWorld>(bucket, waiter, host);
+      if (end == WaitResult::woken) return 0;
+      if (end == WaitResult::cancelled) act_on_cancel();
+      if (!begin_signal_wait<RealWorld>(bucket, waiter, host, goes_on)) return 0;
     }
-    return 0;
   }
   // Whoever comes for the next round cannot be in the queue yet unless all of this round have left.
   signal_waiters<RealWorld>(bucket, barrier, b.count - 1, host, [](LotWaiter&) { return true; });

@@ -80,6 +80,7 @@ bool give(Errand& errand) {
 }  // namespace
 
 bool run_errand(void (*run)(void*), void* data) {
+  DeferCancellation deferred;  // until the helper has done with what lies on this stack
   Errand errand{run, data, errno};
   LotHost host;
   LotWaiter waiter;

@@ -57,6 +57,7 @@ int join(pthread_t handle, void** result, JoinKind kind, const Deadline* deadlin
     });
   }
   if (kind == JoinKind::wait) test_cancel();
+  DeferCancellation deferred;  // as long as it is noted as the joiner
   threads_lock.acquire();
   int error = 0;
   if (t->detached) {

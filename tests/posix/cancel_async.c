@@ -6,6 +6,7 @@
 #include <signal.h>
 
 #include "blocked.h"
+#include "deadline.h"
 #include "expect.h"
 
 static sem_t ready;
@@ -175,6 +176,75 @@ CASE(an_asynchronous_thread_that_sleeps_is_cancelled) {
     wait_until_blocked(&blocker);
     EXPECT_EQ(pthread_cancel(thread), 0);
     expect_cancelled(thread);
+  }
+}
+
+// What an asynchronous thread waits for, when it is cancelled, and how another one is woken that
+// waits for the same after it. (pthread_rwlock_rdlock and pthread_barrier_wait are left out: who is
+// cancelled there leaves glibc's own objects unusable.)
+static sem_t posted;
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t signalled = PTHREAD_COND_INITIALIZER;
+static pthread_t sleeper;
+enum wait { SEMAPHORE, SEMAPHORE_TIMED, MUTEX, CONDITION, JOIN, WAITS };
+
+static void unlock(void* m) { pthread_mutex_unlock(m); }
+static void wait_for(enum wait what) {
+  struct timespec at = far_off(CLOCK_REALTIME);
+  if (what == CONDITION) EXPECT_EQ(pthread_mutex_lock(&mutex), 0);
+  about_to_block(&blocker);
+  if (what == SEMAPHORE) sem_wait(&posted);
+  if (what == SEMAPHORE_TIMED) sem_timedwait(&posted, &at);
+  if (what == MUTEX) pthread_mutex_lock(&mutex);
+  if (what == CONDITION) {
+    pthread_cleanup_push(unlock, &mutex);
+    pthread_cond_wait(&signalled, &mutex);
+    pthread_cleanup_pop(0);
+  }
+  if (what == JOIN) pthread_join(sleeper, NULL);
+  if (what == MUTEX || what == CONDITION) EXPECT_EQ(pthread_mutex_unlock(&mutex), 0);
+}
+static void* wait_for_asynchronously(void* what) {
+  EXPECT_EQ(pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, NULL), 0);
+  wait_for((enum wait)(long)what);
+  return NULL;
+}
+static void* wait_for_it_after(void* what) {
+  wait_for((enum wait)(long)what);
+  return NULL;
+}
+static void* sleep_until_cancelled(void* argument) {
+  for (;;) pause();
+  return argument;
+}
+static void end_wait(enum wait what) {
+  if (what == SEMAPHORE || what == SEMAPHORE_TIMED) EXPECT_EQ(sem_post(&posted), 0);
+  if (what == CONDITION) {
+    EXPECT_EQ(pthread_mutex_lock(&mutex), 0);
+    EXPECT_EQ(pthread_cond_signal(&signalled), 0);
+  }
+  if (what == MUTEX || what == CONDITION) EXPECT_EQ(pthread_mutex_unlock(&mutex), 0);
+  if (what == JOIN) EXPECT_EQ(pthread_cancel(sleeper), 0);
+}
+
+CASE(an_asynchronous_thread_leaves_no_wait_behind) {
+  EXPECT_EQ(sem_init(&posted, 0, 0), 0);
+  for (enum wait what = 0; what < WAITS; ++what) {
+    for (int i = 0; i < 20; ++i) {
+      sleeper = start(sleep_until_cancelled, NULL);
+      if (what == MUTEX) EXPECT_EQ(pthread_mutex_lock(&mutex), 0);
+      pthread_t thread = start(wait_for_asynchronously, (void*)(long)what);
+      wait_until_blocked(&blocker);
+      EXPECT_EQ(pthread_cancel(thread), 0);
+      expect_cancelled(thread);
+      pthread_t next = start(wait_for_it_after, (void*)(long)what);
+      wait_until_blocked(&blocker);
+      end_wait(what);
+      EXPECT_EQ(pthread_join(next, NULL), 0);
+      if (what == JOIN) continue;  // the sleeper has been joined
+      EXPECT_EQ(pthread_cancel(sleeper), 0);
+      expect_cancelled(sleeper);
+    }
   }
 }
 
