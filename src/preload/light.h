@@ -11,7 +11,7 @@
 namespace roost {
 
 // What the runtime says of the calling thread; stubs of rewritten loops test the flag
-// (spin_site.cc).
+// (spin_stub.cc).
 extern constinit thread_local struct roost_light own_light
     __attribute__((tls_model("initial-exec"), visibility("hidden")));
 inline bool is_light() { return __builtin_expect(own_light.flag, 0); }

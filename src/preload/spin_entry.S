@@ -1,6 +1,6 @@
 // From a rewritten wait loop into C++ and back, with every register as it was.
 //
-// A stub (preload/spin_site.cc) calls roost_spin_entry with the site's address, RAX and the flags on
+// A stub (preload/spin_stub.cc) calls roost_spin_entry with the site's address, RAX and the flags on
 // the stack above the return address, below the 128 bytes of the red zone. A signal handler leads to
 // roost_nudge_return (return_into_yield): as from a stub of no site.
 #if defined(__x86_64__)

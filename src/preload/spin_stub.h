@@ -48,6 +48,12 @@ struct SpinFrame {
 __attribute__((visibility("hidden"))) void roost_spin_entry();
 }
 
+// A round of more instructions than this is not looked at again before it yields.
+inline constexpr unsigned kShortRound = 24;
+
+// Through stubs while threads were READY. Some may get lost.
+extern std::atomic<std::uint32_t> passes;
+
 // Of the calling thread through stubs while none was, modulo 256: when it comes to 0, the thread
 // says that it spins.
 extern constinit thread_local std::uint8_t rounds __attribute__((tls_model("initial-exec")));
