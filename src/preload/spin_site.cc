@@ -32,7 +32,7 @@ constexpr Nanoseconds kQuiet = 1'000'000'000;
 constinit Site sites[kMaxSites] = {};
 std::atomic<unsigned> n_sites{0};
 std::atomic<bool> busy{false};  // somebody changes loops, or their entries
-std::atomic<unsigned> n_restored{0};
+std::atomic<unsigned> n_restored{0}, n_forgotten{0};
 // Of who looks, while it has `busy`.
 std::uint32_t seen_passes;
 Nanoseconds last_needed;
@@ -115,10 +115,12 @@ bool rewrite(Site& site) {
   if (is_writable_code(site.branch)) return false;
   std::uint8_t* page = allocate_code_page(site.branch);
   if (!page) return false;
+  site.page = page;
   if (plan(site, page) && !overlaps_another(site) && assemble_stub(page, site) &&
       publish_code_page(page) && write_hops(site) && lead_through_stub(site))
     return true;
   free_code_page(page);
+  site.page = nullptr;
   return false;
 }
 
@@ -156,6 +158,17 @@ bool is_left(const Site& site) {
   return until != 0 && os::now() < until;
 }
 
+// Before it becomes another loop's.
+void clear(Site& site) {
+  site.target = site.steps = 0;
+  site.is_pause = false;
+  site.page = nullptr;
+  site.copy_size = 0;
+  site.in_vain.store(0, std::memory_order_relaxed);
+  site.left_until.store(0, std::memory_order_relaxed);
+  site.left_for.store(0, std::memory_order_relaxed);
+}
+
 // The change at `address`, made by `change(site)` the first time.
 template <class Change>
 bool change_code(std::uint64_t address, const spin::CodeWindow& code, Change&& change) {
@@ -164,9 +177,12 @@ bool change_code(std::uint64_t address, const spin::CodeWindow& code, Change&& c
   if (site && (!site->has_detour || is_left(*site))) return false;
   if (site && leads_to_stub(*site)) return true;
   if (site && same_code(*site)) return lead_through_stub(*site);
-  if ((!site && n == kMaxSites) || !is_current(code)) return false;
+  if (!is_current(code)) return false;
+  if (!site) site = find_site(0);
+  if (!site && n == kMaxSites) return false;
   bool is_new = !site;
   if (is_new) site = &sites[n];
+  clear(*site);
   site->branch = address;
   site->code = code;
   site->has_detour = change(*site);
@@ -356,7 +372,7 @@ void undo_rewrites(spin::CodeWindow& code) {
 }
 
 unsigned rewritten_loops() {
-  unsigned count = 0;
+  unsigned count = n_forgotten.load(std::memory_order_relaxed);
   for (unsigned i = 0; i < n_sites.load(std::memory_order_acquire); ++i)
     count += sites[i].has_detour;
   return count;
@@ -373,6 +389,24 @@ void spin_sites_look() {
   } else if (any_left()) {
     restore_sites(is_left);
   }
+}
+
+void spin_sites_forget_unloaded() {
+  if (n_sites.load(std::memory_order_acquire) == 0) return;
+  Alone section;
+  if (!section) return;
+  for (unsigned i = 0; i < n_sites.load(std::memory_order_acquire); ++i) {
+    Site& site = sites[i];
+    std::uint8_t byte;
+    if (site.branch == 0 || os::read_own_memory(site.branch, &byte, 1)) continue;
+    if (site.has_detour) n_forgotten.fetch_add(1, std::memory_order_relaxed);
+    site.has_detour = false;
+    site.active.store(false, std::memory_order_relaxed);
+    site.branch = site.copy_size = 0;
+    if (site.page) free_code_page(site.page);
+    site.page = nullptr;
+  }
+  runtime_show_loops(active_loops());
 }
 
 std::uint64_t programs_address(std::uint64_t address) {
@@ -402,6 +436,7 @@ bool is_shortened(std::uint64_t) { return false; }
 std::uint64_t programs_address(std::uint64_t address) { return address; }
 void undo_rewrites(spin::CodeWindow&) {}
 void spin_sites_look() {}
+void spin_sites_forget_unloaded() {}
 unsigned rewritten_loops() { return 0; }
 unsigned restored_loops() { return 0; }
 void spin_sites_after_fork() {}

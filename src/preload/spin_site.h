@@ -50,6 +50,10 @@ void undo_rewrites(spin::CodeWindow& code);
 // once if the instance says that they are to be left alone. The keeper's; any thread may call it.
 void spin_sites_look();
 
+// Gives back what sites have whose code is unmapped: nobody can be in their stubs, or come back to
+// there. What lies there next is another's.
+void spin_sites_forget_unloaded();
+
 // Where the program has the instruction at this address: it may be the copy of a loop's first one.
 // For signal handlers.
 std::uint64_t programs_address(std::uint64_t address);

@@ -13,7 +13,7 @@
 namespace roost {
 
 struct Site {
-  std::uint64_t branch;
+  std::uint64_t branch;  // 0: that object is gone, and the place is free
   std::uint64_t target;
   std::uint32_t steps;
   bool is_pause;             // of a loop that no proof follows: `branch` is its pause
@@ -24,6 +24,7 @@ struct Site {
   // long.
   std::atomic<std::int32_t> in_vain;
   std::atomic<Nanoseconds> left_until, left_for;
+  std::uint8_t* page;       // with the stub; null if there is none
   std::uint64_t copy;       // of its first instruction, in the stub
   std::uint64_t copy_size;  // 0: it stays where it is
   spin::Detour detour;

@@ -11,6 +11,7 @@
 
 #include "os/sys.h"
 #include "preload/real.h"
+#include "preload/spin_site.h"
 #include "preload/wait.h"
 
 namespace roost {
@@ -35,6 +36,7 @@ ROOST_EXPORT int dlclose(void* handle) {
   unloading.fetch_add(1, std::memory_order_seq_cst);
   while (writing.load(std::memory_order_seq_cst) != 0) os::sleep_for(kAWhile);
   int result = real_dlclose(handle);
+  spin_sites_forget_unloaded();
   unloading.fetch_sub(1, std::memory_order_release);
   return result;
 }

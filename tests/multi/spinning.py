@@ -27,6 +27,23 @@ def test_pure_spinners_end_on_one_core(world: World, mode: str):
         require(loops_rewritten(outcome.stderr) == 0, f"a loop was rewritten in mode {mode}")
 
 
+def test_a_library_that_is_loaded_again_and_again_has_its_loop_rewritten_each_time(world: World):
+    """Nothing of the loads before is left: there is room for some 200 stubs, and sites for 256 loops."""
+    if platform.machine() != "x86_64":
+        raise Skip("loops are rewritten on x86-64 alone")
+    teams = 300
+    instance = world.roost.new_instance("spinning")
+    library = world.program("libspin_barrier.so", folder="posix/lib")[0]
+    outcome = world.start(world.program("spin_reloaded", library, teams), instance, "--cores", "1",
+                          "--stats").wait(60)
+    require_success(outcome, "spin_reloaded")
+    require(outcome.stdout == b"%d teams\n" % teams, f"it printed {outcome.stdout!r}")
+    rewritten = loops_rewritten(outcome.stderr)
+    require(rewritten > teams * 9 // 10, f"{rewritten} loops rewritten of {teams}")
+    world.require_gone(instance)
+    return f"{rewritten} times"
+
+
 def test_teams_that_poll_under_a_lock_do_not_keep_their_turns(world: World):
     """Each message would take a turn of every process else, 20 ms."""
     instance = world.roost.new_instance("spinning")
