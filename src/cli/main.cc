@@ -30,7 +30,17 @@ int fail(const std::string& sentence) {
   return kWrongUsage;
 }
 
+// `roost help` and `roost help VERB`, as of other commands; `roost version`.
+void take_as_option(std::vector<std::string>& words) {
+  if (words.empty()) return;
+  if (words[0] == "version") words[0] = "--version";
+  if (words[0] != "help") return;
+  words.erase(words.begin());
+  words.insert(words.begin() + !words.empty(), "--help");
+}
+
 int dispatch(std::vector<std::string> words) {
+  take_as_option(words);
   CLI::App app(kAbout);
   app.footer(kExamples);
   app.formatter(std::make_shared<Formatter>());

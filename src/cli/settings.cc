@@ -113,8 +113,10 @@ std::string choose_instance(const RunOptions& options, const Lookup& lookup) {
 
 unsigned parse_cores(const char* whose, const std::string& text) {
   std::optional<unsigned> cores = parse_number<unsigned>(text);
+  bool is_list = text.find_first_of(",-") != std::string::npos && text[0] != '-';
   if (!cores || *cores == 0)
-    die(kWrongUsage, "{} takes a number of cores, 1 or more, not '{}'", whose, text);
+    die(kWrongUsage, "{} takes a number of cores, 1 or more, not '{}'{}", whose, text,
+        is_list ? "; --cpus takes a list" : "");
   return *cores;
 }
 

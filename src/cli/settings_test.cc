@@ -206,6 +206,8 @@ TEST(Settings, mistakes_name_what_is_allowed) {
   EXPECT_EQ(complaint({.quantum = "20"}),
             "--quantum takes a time with its unit, such as 20ms, 500us or 1s, not '20'");
   EXPECT_EQ(complaint({.cores = "0"}), "--cores takes a number of cores, 1 or more, not '0'");
+  EXPECT_EQ(complaint({.cores = "0-1"}),
+            "--cores takes a number of cores, 1 or more, not '0-1'; --cpus takes a list");
   EXPECT_EQ(complaint({.cores = "-1"}), "--cores takes a number of cores, 1 or more, not '-1'");
   EXPECT_EQ(complaint({.cores = "many"}), "--cores takes a number of cores, 1 or more, not 'many'");
   EXPECT_EQ(complaint({.spin = "on"}), "--spin takes off, preempt or rewrite, not 'on'");

@@ -133,7 +133,8 @@ def test_what_a_simulation_wrote_may_be_replaced(world: World, option: str):
     require(path.stat().st_size > 0, "nothing was written")
 
 
-@cases("ps", "ps --json", "doctor", "policies", "--version", "sim list", "sim show vm-2", "clean")
+@cases("ps", "ps --json", "doctor", "policies", "--version", "version",
+       "help", "help run", "sim list", "sim show vm-2", "clean")
 def test_output_that_gets_nowhere_is_no_success(world: World, line: str):
     command = f'"{world.roost.binary}" {line} > /dev/full'
     outcome = world.run_plain(["sh", "-c", command])
