@@ -83,9 +83,10 @@ bool held_by_this_thread(const pthread_mutex_t* mutex) {
 bool held_by_sibling(const pthread_mutex_t* mutex) {
   return knows_owner(mutex) && held_by_this_thread(mutex) && !owned_by_this_light_thread(mutex);
 }
-// A light thread with siblings does not: what they hold, libc would take for its own.
+// Not for one with an owner a light thread with siblings: what they hold, libc would take for its
+// own.
 bool waits_in_libc(const pthread_mutex_t* mutex) {
-  return kind(mutex) & kLibcWaits && !has_light_siblings();
+  return kind(mutex) & kLibcWaits && !(knows_owner(mutex) && has_light_siblings());
 }
 
 // While the process has one thread libc locks and unlocks without an atomic instruction; its
@@ -174,7 +175,7 @@ int lock_contended(pthread_mutex_t* mutex, const Deadline* deadline) {
 
 int lock_busy(pthread_mutex_t* mutex, const Deadline* deadline) {
   if (inside_roost()) return lock_in_libc(mutex, deadline);
-  if (kind(mutex) & kLibcWaits && is_light()) let_siblings_go_first();
+  if (kind(mutex) & kLibcWaits && is_light() && knows_owner(mutex)) let_siblings_go_first();
   if (waits_in_libc(mutex)) return lock_in_libc(mutex, deadline);
   return lock_contended(mutex, deadline);
 }
