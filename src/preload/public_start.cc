@@ -74,6 +74,7 @@ int errno_of(int error) {
       return -EPROTO;
     case kSegmentOtherNamespace:
     case kSegmentOtherProc:
+    case kSegmentNoProc:
       return -EXDEV;
     case kSegmentPolicyMismatch:
       return -ENOTSUP;

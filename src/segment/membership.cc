@@ -228,6 +228,7 @@ int segment_attach(Segment& segment, SegmentConfig& config, ProcessIndex& proces
   if (!os::proc_is_of_own_namespace()) return kSegmentOtherProc;
   Known known = before;
   if (!known.pid_namespace) known.pid_namespace = os::pid_namespace();
+  if (!known.pid_namespace) return kSegmentNoProc;
   char path[kSegmentPathBytes];
   int named = segment_path(path, os::effective_user(), config.instance, known.pid_namespace);
   if (named < 0) return named;

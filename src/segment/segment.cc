@@ -287,6 +287,8 @@ const char* segment_error(int error) {
       return "it belongs to another container (PID namespace)";
     case kSegmentOtherProc:
       return "/proc is another PID namespace's; mount one of its own (unshare --mount-proc)";
+    case kSegmentNoProc:
+      return "/proc is not mounted, and Roost cannot do without it";
     case kSegmentPolicyMismatch:
       return "the instance runs a policy this version of Roost does not have";
     case kSegmentNoProcessSlot:

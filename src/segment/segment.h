@@ -35,6 +35,7 @@ enum SegmentError {
   kSegmentUnfinished = -10011,
   kSegmentLocked = -10012,
   kSegmentOtherProc = -10013,
+  kSegmentNoProc = -10014,
 };
 const char* segment_error(int error);
 

@@ -51,3 +51,16 @@ def test_the_instance_stays_where_others_are_left(world: World, reason: str):
     require_success(world.run(world.program("sync_mix", 4, 20), instance), "sync_mix")
     end(idle)
     world.require_gone(instance)
+
+
+def test_a_program_that_begins_without_proc_says_so_and_runs_unmanaged(world: World):
+    if os.geteuid() != 0:
+        raise Skip("needs root")
+    instance = world.roost.new_instance("blind")
+    program = world.program("sync_mix", 4, 200)
+    script = "umount -l /proc || exit 99; exec " + " ".join(program)
+    outcome = world.run(["unshare", "-m", "sh", "-c", script], instance)
+    if outcome.status == 99 or b"unshare failed" in outcome.stderr:
+        raise Skip("this is not permitted here")
+    require_success(outcome, "sync_mix")
+    require(b"/proc is not mounted" in outcome.stderr, f"it said {outcome.stderr!r}")
