@@ -7,6 +7,7 @@
 
 #include "preload/in_handler.h"
 #include "preload/kernel_action.h"
+#include "preload/lock.h"
 #include "preload/process.h"
 #include "preload/spin_site.h"
 
@@ -18,6 +19,8 @@ constexpr int kFaults[] = {SIGSEGV, SIGBUS};
 // The program's, of each signal: what ours calls while it is the process's.
 constinit std::atomic<sighandler_t> handlers[2] = {};
 constinit std::atomic<bool> leading{false};
+// By who changes what the kernel and `handlers` have of a signal that is led.
+constinit Lock changing;
 
 std::atomic<sighandler_t>* handler_of(int signal) {
   for (int i = 0; i < 2; ++i)
@@ -54,6 +57,7 @@ void lead(int signal) {
 
 void lead_fault_handlers() {
   leading.store(true, std::memory_order_seq_cst);
+  LockGuard guard(changing);
   for (int signal : kFaults) lead(signal);
 }
 
@@ -61,8 +65,14 @@ bool leads_fault_handlers() {
   return handlers[0].load(std::memory_order_relaxed) || handlers[1].load(std::memory_order_relaxed);
 }
 
-HandlerChange::HandlerChange(int signal)
-    : led_(handler_of(signal)), before_(led_ ? led_->load(std::memory_order_relaxed) : SIG_DFL) {}
+HandlerChange::Alone::Alone() { changing.acquire(); }
+HandlerChange::Alone::~Alone() { changing.release(); }
+
+HandlerChange::HandlerChange(int signal) : led_(handler_of(signal)) {
+  if (!led_) return;
+  if (leading.load(std::memory_order_seq_cst) && in_managed_process()) alone_.emplace();
+  before_ = led_->load(std::memory_order_relaxed);
+}
 
 // A child that shares our memory has actions of its own.
 sighandler_t HandlerChange::lead(sighandler_t wanted) const {

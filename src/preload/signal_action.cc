@@ -2,16 +2,15 @@
 // uses itself (nudge.h, trap_signals.h).
 #include <errno.h>
 #include <signal.h>
-#include <string.h>
 
 #include <atomic>
 #include <cstdint>
 
-#include "os/sys.h"
 #include "preload/fault_handlers.h"
 #include "preload/in_handler.h"
 #include "preload/nudge.h"
 #include "preload/real.h"
+#include "preload/signal_set.h"
 #include "preload/trap_signals.h"
 
 namespace roost {
@@ -55,23 +54,12 @@ sighandler_t set_handler(int signal, sighandler_t handler, int flags, const sigs
 }
 
 bool refuses(int signal, sighandler_t handler) {
-  if (handler != SIG_ERR && signal >= 1 && signal <= os::kSignals) return false;
+  if (handler != SIG_ERR && is_signal(signal)) return false;
   errno = EINVAL;
   return true;
 }
 
-// The kernel's sets are one word.
-sigset_t only(int signal) {
-  sigset_t set{};
-  std::uint64_t word = signal_bit(signal);
-  memcpy(&set, &word, sizeof word);
-  return set;
-}
-bool has(const sigset_t& set, int signal) {
-  std::uint64_t word;
-  memcpy(&word, &set, sizeof word);
-  return word & signal_bit(signal);
-}
+sigset_t only(int signal) { return set_of(signal_bit(signal)); }
 
 }  // namespace
 
@@ -112,7 +100,7 @@ ROOST_EXPORT sighandler_t sigset(int signal, sighandler_t handler) noexcept {
   bool holds = handler == SIG_HOLD;
   if (!holds && set_action(signal, handler, 0, kNone, before) != 0) return SIG_ERR;
   if (sigprocmask(holds ? SIG_BLOCK : SIG_UNBLOCK, &set, &blocked) != 0) return SIG_ERR;
-  if (has(blocked, signal)) return SIG_HOLD;
+  if (word_of(blocked) & signal_bit(signal)) return SIG_HOLD;
   if (holds && set_action(signal, nullptr, &before) != 0) return SIG_ERR;
   return before.sa_handler;
 }

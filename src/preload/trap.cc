@@ -175,7 +175,12 @@ void trap_configure(TrapMode mode) {
 
 void trap_thread_starts() {
   TrapState state = trap_state.load(std::memory_order_acquire);
-  if (state == TrapState::off || !self.record) return;
+  if (!self.record) return;
+  if (state == TrapState::off) {
+    // Nobody answers in the kernel's place: until it first waits it may run anywhere.
+    if (is_started_go()) unpin_self();
+    return;
+  }
   hide_blocked_sigsys();
   bool go = state == TrapState::watching && is_started_go();
   if (state == TrapState::watching && (on_request || go)) begin();

@@ -11,6 +11,7 @@
 #include "preload/kernel_action.h"
 #include "preload/process.h"
 #include "preload/real.h"
+#include "preload/signal_set.h"
 #include "preload/stopped_threads.h"
 #include "preload/trap.h"
 #include "preload/trap_state.h"
@@ -47,14 +48,9 @@ std::atomic<bool> owning{false};
 // own the signal [mask-1].
 std::atomic<std::uint64_t> masks_with_sigsys{0};
 
-std::uint64_t word_of(const sigset_t& set) {
-  std::uint64_t word;
-  memcpy(&word, &set, sizeof word);
-  return word;
+std::uintptr_t address_of(sighandler_t handler) {
+  return reinterpret_cast<std::uintptr_t>(handler);
 }
-void set_word(sigset_t& set, std::uint64_t word) { memcpy(&set, &word, sizeof word); }
-
-std::uintptr_t word_of(sighandler_t handler) { return reinterpret_cast<std::uintptr_t>(handler); }
 
 KernelAction exchange_view(const KernelAction* action) {
   KernelAction old{view.handler.load(std::memory_order_relaxed),
@@ -266,7 +262,7 @@ long program_rt_sigaction(int signal, long action, long old) {
   KernelAction led = wanted ? *wanted : KernelAction{};
   if (wanted && is_function(handler_in(*wanted)))
     note_handler(signal, static_cast<int>(wanted->flags));
-  if (wanted) led.handler = word_of(change.lead(handler_in(*wanted)));
+  if (wanted) led.handler = address_of(change.lead(handler_in(*wanted)));
   auto set = [&](std::uint64_t hidden, long to) {
     KernelAction copy = led;
     copy.mask &= ~hidden;
@@ -280,7 +276,7 @@ long program_rt_sigaction(int signal, long action, long old) {
   }
   if (must_set_again(mask, hidden)) set(kSigsys, 0);
   if (before && had) before->mask |= kSigsys;
-  if (before) before->handler = word_of(change.before(handler_in(*before)));
+  if (before) before->handler = address_of(change.before(handler_in(*before)));
   return 0;
 }
 

@@ -8,6 +8,7 @@
 #include <sys/ucontext.h>
 #include <unistd.h>
 
+#include "exchange_actions.h"
 #include "expect.h"
 #include "inline_syscall.h"
 
@@ -202,6 +203,13 @@ CASE(handlers_that_were_there_before_find_it_too) {
 }
 
 // As a crash reporter may do that makes its system calls itself.
+CASE(threads_that_exchange_actions_of_faults_get_each_once) {
+  begin_to_meet_at_head();
+  exchange_actions_of(SIGSEGV);
+  exchange_actions_of(SIGBUS);
+  end_to_meet();
+}
+
 CASE(what_a_system_call_has_told_can_be_set_again) {
   struct {
     void (*handler)(int);
