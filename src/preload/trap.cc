@@ -10,6 +10,7 @@
 #include "os/sys.h"
 #include "preload/blas_calls.h"
 #include "preload/go_calls.h"
+#include "preload/in_handler.h"
 #include "preload/lock.h"
 #include "preload/stopped_threads.h"
 #include "preload/trap_signals.h"
@@ -33,6 +34,8 @@ TextRange own_text;
 namespace {
 
 constexpr std::uint8_t kLooksAfterDlopen = 16;
+// Each of these takes up to some hundred microseconds.
+constexpr std::uint8_t kLooksInHandlers = 64;
 
 bool on_request;  // not found out
 std::atomic<std::uint32_t> trapping_threads{0};
@@ -147,17 +150,29 @@ bool is_started_go() {
   return !asked.exchange(true, std::memory_order_relaxed) && program_is_go();
 }
 
+// A handler may have interrupted dlopen or dlclose. The linker's lock would let it in, to lists
+// that are half changed; in the child of a fork it would wait for its parent's thread.
+bool may_interrupt_linker() { return handled_signals() != 0 && perhaps_in_handler(); }
+
 // At a scheduling point.
 void look_or_enable() {
-  if (roost_seen_epoch == kLookAgain && trap_self.looks_left == 0)
+  if (roost_seen_epoch == kLookAgain && trap_self.looks_left == 0) {
     trap_self.looks_left = kLooksAfterDlopen;
+    trap_self.looks_in_handlers_left = kLooksInHandlers;
+  }
   bool again = false;
   if (trap_self.looks_left && trap_state.load(std::memory_order_relaxed) == TrapState::watching &&
       !inside_roost()) {
     // The object may only be on its way: libc's malloc can be a scheduling point inside dlopen.
-    --trap_self.looks_left;
-    again = trap_self.looks_left && !objects_may_be_new();
-    if (!again) look();
+    bool new_ones = objects_may_be_new();
+    if (new_ones && may_interrupt_linker()) {
+      if (--trap_self.looks_in_handlers_left == 0) trap_self.looks_left = 0;
+      again = trap_self.looks_left;
+    } else {
+      --trap_self.looks_left;
+      again = trap_self.looks_left && !new_ones;
+      if (!again) look();
+    }
   }
   if (!again) trap_self.looks_left = 0;
   roost_seen_epoch = again ? kLookAgain : scheduling_epoch.load(std::memory_order_acquire);

@@ -23,6 +23,7 @@ struct TrapSelf {
   bool blocks_sigsys = false;   // so the thread believes
   bool holds_sigsys = false;    // one was sent meanwhile
   std::uint8_t looks_left = 0;  // after a dlopen, while no new object has appeared
+  std::uint8_t looks_in_handlers_left = 0;
   siginfo_t held = {};
 };
 extern constinit thread_local TrapSelf trap_self
