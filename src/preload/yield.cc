@@ -6,11 +6,14 @@
 // it changes, other threads of the process are granted the core instead of this one. Of whom that
 // cannot be told may have nothing to do, nor may those to whom it hands the core: a pool's threads
 // that look for work. So siblings at large have the CPU first
-// (docs/design/043-siblings-at-large-first.md).
+// (docs/design/043-siblings-at-large-first.md). And who seems to be on its way, not waiting, goes
+// on for some microseconds (docs/design/045-yields-in-passing.md).
 #include "preload/yield.h"
 
 #include <atomic>
 
+#include "base/passing_yields.h"
+#include "base/ticks.h"
 #include "os/sys.h"
 #include "preload/blas_calls.h"
 #include "preload/counted_yield.h"
@@ -35,10 +38,12 @@ __attribute__((visibility("hidden"))) int roost_yield_from(const YieldFrame*);
 namespace {
 
 // Call sites that keep their secret: after so many failures in a row they are asked no more.
-constexpr std::uint32_t kMaxFailures = 64;
+// Threads that were leaving the site's loop each time were mostly on their way.
+constexpr std::uint32_t kMaxFailures = 64, kMostlyLeft = 48;
 struct SiteMemory {
   std::atomic<std::uint64_t> return_address;
   std::atomic<std::uint32_t> failures;
+  std::atomic<std::uint32_t> left;  // of those
 };
 SiteMemory site_memories[256];
 
@@ -51,10 +56,18 @@ bool is_hopeless(const SiteMemory& memory, std::uint64_t return_address) {
          memory.failures.load(std::memory_order_relaxed) >= kMaxFailures;
 }
 
-void remember(SiteMemory& memory, std::uint64_t return_address, bool success) {
-  std::uint32_t failures = 0;
-  if (!success && memory.return_address.load(std::memory_order_relaxed) == return_address)
+bool is_mostly_left(const SiteMemory& memory, std::uint64_t return_address) {
+  return is_hopeless(memory, return_address) &&
+         memory.left.load(std::memory_order_relaxed) >= kMostlyLeft;
+}
+
+void remember(SiteMemory& memory, std::uint64_t return_address, const spin::YieldProof& proof) {
+  std::uint32_t failures = 0, left = 0;
+  if (!proof.waits && memory.return_address.load(std::memory_order_relaxed) == return_address) {
     failures = memory.failures.load(std::memory_order_relaxed) + 1;
+    left = memory.left.load(std::memory_order_relaxed) + proof.leaves;
+  }
+  memory.left.store(left, std::memory_order_relaxed);
   memory.failures.store(failures, std::memory_order_relaxed);
   memory.return_address.store(return_address, std::memory_order_relaxed);
 }
@@ -86,7 +99,7 @@ bool find_wait(const YieldFrame& frame, WaitWords& wait) {
   spin::YieldProof proof =
       spin::prove_yield(registers_of(frame), reinterpret_cast<const std::uint8_t*>(from),
                         end - from, from, read_directly);
-  remember(memory, frame.return_address, proof.waits);
+  remember(memory, frame.return_address, proof);
   if (!proof.waits) return false;
   // A light thread is not the only one that waits for its OS thread's turn.
   bool short_wait = proof.looks_at_clock || has_light_siblings();
@@ -94,12 +107,14 @@ bool find_wait(const YieldFrame& frame, WaitWords& wait) {
   return true;
 }
 
-// The name of a wait in a piece of a BLAS call, or 0: other loops may count their rounds in a
-// register, and would never look as if they waited in vain.
-std::uint64_t wait_of(const YieldFrame& f) {
-  if (!in_blas_call()) return 0;
+std::uint64_t name_of(const YieldFrame& f) {
   return name_of_wait(f.return_address, {f.rbx, f.rbp, f.r12, f.r13, f.r14, f.r15});
 }
+// The name of a wait in a piece of a BLAS call, or 0: other loops may count their rounds in a
+// register, and would never look as if they waited in vain.
+std::uint64_t wait_of(const YieldFrame& f) { return in_blas_call() ? name_of(f) : 0; }
+
+constinit thread_local PassingYields passing __attribute__((tls_model("initial-exec"))) = {};
 
 }  // namespace
 
@@ -132,10 +147,15 @@ int roost_yield_from(const YieldFrame* frame) {
   WaitWords wait;
   bool queued = runtime_ledger().any_queued();
   bool known = queued && find_wait(*frame, wait);
+  bool passes_by = queued && !known && !is_light() && has_core() &&
+                   is_mostly_left(memory_of(frame->return_address), frame->return_address);
+  if (passes_by && passing.goes_on(name_of(*frame), ticks())) return 0;
   {
     DeferCancellation deferred;
     if (queued && !known) give_way_to_siblings_at_large();
-    if (yield_core(known ? &wait : nullptr)) return 0;
+    bool yielded = yield_core(known ? &wait : nullptr);
+    if (passes_by) passing.returned(ticks());
+    if (yielded) return 0;
   }
   // Those who wait for the core wait for their words, too.
   if (threads_first && let_light_sibling_run()) return 0;

@@ -45,7 +45,8 @@ YieldProof prove_yield(const Registers& start, const std::uint8_t* code, std::si
   RegisterSet known = kPreserved | kAccumulatorBit;
   for (unsigned step = 0; now.instruction_pointer != call; ++step) {
     std::uint64_t offset = now.instruction_pointer - address;
-    if (step == kMaxSteps || offset >= size) return proof;
+    proof.leaves = offset >= size;
+    if (step == kMaxSteps || proof.leaves) return proof;
     if (is_read_time_stamp(code + offset, size - offset)) {
       if (counter_is_forbidden()) return proof;
       read_time_stamp(now);

@@ -12,6 +12,7 @@ namespace roost::spin {
 
 struct YieldProof {
   bool waits;
+  bool leaves;          // it goes on elsewhere than in these instructions, as far as can be told
   bool looks_at_clock;  // the time stamp counter ends the wait, too
   Loads loads;          // different words, with the values that keep it waiting
 };

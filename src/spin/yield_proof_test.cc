@@ -63,6 +63,19 @@ TEST_F(Yielded, a_word_that_lets_the_loop_end_is_no_wait) {
   EXPECT_FALSE(waits(kUntilZero));
 }
 
+TEST_F(Yielded, a_loop_that_ends_elsewhere_is_left) {
+  point(kR15, 0);
+  registers.general[kR12] = 0;
+  EXPECT_FALSE(waits(kUntilZero));
+  EXPECT_TRUE(proof.leaves);
+  registers.general[kR12] = 2;
+  EXPECT_TRUE(waits(kUntilZero));
+  EXPECT_FALSE(proof.leaves);
+  // call something: what it does cannot be told
+  EXPECT_FALSE(waits({0xe8, 0, 0, 0, 0}));
+  EXPECT_FALSE(proof.leaves);
+}
+
 TEST_F(Yielded, a_compare_with_memory_and_an_immediate_is_understood) {
   point(kRbx, 5);
   // cmpl $5,(%rbx); je to the call

@@ -65,6 +65,22 @@ def test_a_pool_that_looks_for_work_leaves_the_core_to_a_sibling_that_computes(w
     return f"{used} ms of CPU time beside {duration}"
 
 
+def test_who_yields_on_its_way_does_so_now_and_then(world: World):
+    """Each yield would be two switches, for nothing."""
+    if platform.machine() != "x86_64":
+        raise Skip("code is looked at on x86-64 alone")
+    times = 20000
+    instance = world.roost.new_instance("spinning")
+    outcome = world.start(world.program("yields_in_passing", times), instance, "--cores", "1",
+                          "--stats").wait(60)
+    require_success(outcome, "yields_in_passing")
+    require(outcome.stdout == b"%d times\n" % times, f"it printed {outcome.stdout!r}")
+    yields = int(re.search(rb"yields (\d+)", outcome.stderr)[1])
+    require(times // 40 < yields < times // 2, f"{yields} yields in {times} times")
+    world.require_gone(instance)
+    return f"{yields} yields"
+
+
 @cases("preempt", "rewrite")
 def test_spinners_of_two_programs_share_one_core(world: World, mode: str):
     instance = world.roost.new_instance("spinning")
